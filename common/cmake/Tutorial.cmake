@@ -1,0 +1,66 @@
+# tutorial_sources(), tutorial_chapter(): how a .cu file and a chapter are built.
+
+set(TUTORIAL_ROOT "${CMAKE_CURRENT_SOURCE_DIR}")
+
+add_library(tutorial_warnings INTERFACE)
+set(werror $<$<BOOL:${TUTORIAL_WERROR}>:-Werror>)
+target_compile_options(tutorial_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;${werror}>)
+if(TUTORIAL_BACKEND STREQUAL "gpu")
+  # -lineinfo lets compute-sanitizer and Nsight Compute name source lines; it costs no speed.
+  target_compile_options(tutorial_warnings INTERFACE
+    $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo;-Xcompiler=-Wall,-Wextra>
+    $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${TUTORIAL_WERROR}>>:-Werror=all-warnings>)
+endif()
+
+# Adds sources to a target. On the GPU backend nvcc compiles the .cu files. On the CPU backend the
+# translator rewrites the two constructs that are not C++, and the host compiler compiles the result
+# with the calls that -fsanitize=thread makes at every memory access; the simulator, not the sanitizer's
+# own library, defines the functions called. (So the option must not reach the linker.)
+function(tutorial_sources target)
+  foreach(source IN LISTS ARGN)
+    if(TUTORIAL_BACKEND STREQUAL "cpu" AND source MATCHES "\\.cu$")
+      get_filename_component(source "${source}" ABSOLUTE)
+      get_filename_component(name "${source}" NAME)
+      set(translated "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp")
+      add_custom_command(
+        OUTPUT "${translated}"
+        COMMAND simulator_translate "${source}" "${translated}"
+        DEPENDS simulator_translate "${source}"
+        COMMENT "Translating ${name}"
+        VERBATIM)
+      set_source_files_properties("${translated}" PROPERTIES COMPILE_OPTIONS
+        "-include;cuda_runtime.h;-fsanitize=thread;-Wno-unknown-pragmas;-Wno-tsan;-O1;-g")
+      target_sources(${target} PRIVATE "${translated}")
+    else()
+      target_sources(${target} PRIVATE "${source}")
+    endif()
+  endforeach()
+endfunction()
+
+# Registers a Catch2 binary's test cases with CTest under one label.
+function(tutorial_tests target label)
+  target_link_libraries(${target} PRIVATE tutorial_testing)
+  catch_discover_tests(${target}
+    TEST_PREFIX "${label}: "
+    PROPERTIES LABELS "${label}" SKIP_RETURN_CODE 4 TIMEOUT 600)
+endfunction()
+
+# One chapter, from the files in its folder: <name>_steps (the kernels and the reference, which another
+# chapter may link), the program <name> and its tests <name>_tests. New step*.cu files are picked up.
+function(tutorial_chapter)
+  get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  file(GLOB steps CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cu")
+
+  add_library(${name}_steps STATIC)
+  tutorial_sources(${name}_steps ${steps} reference.cpp)
+  target_include_directories(${name}_steps PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
+  target_link_libraries(${name}_steps PUBLIC tutorial_common)
+
+  add_executable(${name} main.cpp)
+  target_link_libraries(${name} PRIVATE ${name}_steps)
+
+  add_executable(${name}_tests tests.cpp)
+  target_link_libraries(${name}_tests PRIVATE ${name}_steps)
+  tutorial_tests(${name}_tests ${name})
+endfunction()

@@ -1,0 +1,20 @@
+// How long a launch takes on the device.
+#pragma once
+
+#include <functional>
+
+namespace tutorial {
+
+struct Timing {
+  double median_ms = 0;
+  double low_ms = 0, high_ms = 0;  // the quartiles: the spread
+  int repeats = 0;
+};
+
+/// Times `launch` with CUDA events: warm-up runs, then `repeats` runs, each after `before` (not timed)
+/// and with a cold L2: a buffer several times the size of the L2 is read in between, so that the
+/// inputs come from device memory. docs/measuring.md says why.
+Timing time_launch(const std::function<void()>& launch, int repeats,
+                   const std::function<void()>& before = {});
+
+}  // namespace tutorial
