@@ -1,0 +1,99 @@
+// The functions that code compiled with -fsanitize=thread calls at every memory access. Kernels are
+// compiled so, and linked with these in place of the sanitizer's own. Here they count; the checks come
+// into access().
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+
+#include "common/simulator/block.hpp"
+#include "common/simulator/device.hpp"
+
+namespace simulator {
+namespace {
+
+inline void access(const void* address, size_t bytes, bool is_store) {
+  Worker* worker = current_worker();
+  if (worker == nullptr) return;
+  static const uintptr_t device = device_begin();
+  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  if (at - device < kDeviceSpan) {
+    (is_store ? worker->work.global_store_bytes : worker->work.global_load_bytes) +=
+        static_cast<int64_t>(bytes);
+  } else if (worker->is_shared(at)) {
+    (is_store ? worker->work.shared_stores : worker->work.shared_loads) += 1;
+  }
+}
+
+}  // namespace
+}  // namespace simulator
+
+#define ACCESS(suffix, bytes)                                                           \
+  void __tsan_read##suffix(void* address) { simulator::access(address, bytes, false); } \
+  void __tsan_write##suffix(void* address) { simulator::access(address, bytes, true); }
+
+// Atomic built-ins in host code of a .cu file (std::shared_ptr, say) keep their meaning.
+#define ATOMIC_OPERATION(bits, name, builtin)                                                     \
+  uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t* p, uint##bits##_t v, int) { \
+    return builtin(p, v, __ATOMIC_SEQ_CST);                                                       \
+  }
+#define ATOMICS(bits)                                                                             \
+  ATOMIC_OPERATION(bits, exchange, __atomic_exchange_n)                                           \
+  ATOMIC_OPERATION(bits, fetch_add, __atomic_fetch_add)                                           \
+  ATOMIC_OPERATION(bits, fetch_sub, __atomic_fetch_sub)                                           \
+  ATOMIC_OPERATION(bits, fetch_and, __atomic_fetch_and)                                           \
+  ATOMIC_OPERATION(bits, fetch_or, __atomic_fetch_or)                                             \
+  ATOMIC_OPERATION(bits, fetch_xor, __atomic_fetch_xor)                                           \
+  uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t* p, int) {              \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                  \
+  }                                                                                               \
+  void __tsan_atomic##bits##_store(volatile uint##bits##_t* p, uint##bits##_t v, int) {           \
+    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                     \
+  }                                                                                               \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile uint##bits##_t* p,                   \
+                                                    uint##bits##_t* expected, uint##bits##_t v,   \
+                                                    int, int) {                                   \
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+  }                                                                                               \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile uint##bits##_t* p,                     \
+                                                  uint##bits##_t* expected, uint##bits##_t v,     \
+                                                  int success, int failure) {                     \
+    return __tsan_atomic##bits##_compare_exchange_strong(p, expected, v, success, failure);       \
+  }
+
+extern "C" {
+// Of -fsanitize=alignment, whose test is made in line: called only when it fails (or the pointer is
+// null, which the access itself will show).
+void __ubsan_handle_type_mismatch_v1(void*, uintptr_t address) {
+  simulator::Worker* worker = simulator::current_worker();
+  if (worker == nullptr || address == 0) return;
+  worker->crash(SIGBUS, reinterpret_cast<const void*>(address),
+                static_cast<const char*>(__builtin_return_address(0)) - 1);
+}
+
+ACCESS(1, 1)
+ACCESS(2, 2)
+ACCESS(4, 4)
+ACCESS(8, 8)
+ACCESS(16, 16)
+void __tsan_unaligned_read2(void* address) { simulator::access(address, 2, false); }
+void __tsan_unaligned_read4(void* address) { simulator::access(address, 4, false); }
+void __tsan_unaligned_read8(void* address) { simulator::access(address, 8, false); }
+void __tsan_unaligned_read16(void* address) { simulator::access(address, 16, false); }
+void __tsan_unaligned_write2(void* address) { simulator::access(address, 2, true); }
+void __tsan_unaligned_write4(void* address) { simulator::access(address, 4, true); }
+void __tsan_unaligned_write8(void* address) { simulator::access(address, 8, true); }
+void __tsan_unaligned_write16(void* address) { simulator::access(address, 16, true); }
+void __tsan_read_range(void* address, size_t bytes) { simulator::access(address, bytes, false); }
+void __tsan_write_range(void* address, size_t bytes) { simulator::access(address, bytes, true); }
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_init() {}
+void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void __tsan_atomic_signal_fence(int) {}
+ATOMICS(8)
+ATOMICS(16)
+ATOMICS(32)
+ATOMICS(64)
+}

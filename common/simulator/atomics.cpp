@@ -1,0 +1,86 @@
+// Atomic functions, fences and other things that kernels call but that must not be instrumented.
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <csignal>
+
+#include "common/simulator/block.hpp"
+
+namespace {
+
+void count() {
+  if (simulator::Worker* worker = simulator::current_worker()) worker->work.atomics += 1;
+}
+
+template <class T, class Update>
+T update(T* address, Update update) {
+  count();
+  std::atomic_ref<T> cell(*address);
+  T old = cell.load();
+  while (!cell.compare_exchange_weak(old, update(old))) {
+  }
+  return old;
+}
+
+template <class T>
+T compare_and_swap(T* address, T compare, T value) {
+  count();
+  std::atomic_ref<T>(*address).compare_exchange_strong(compare, value);
+  return compare;
+}
+
+}  // namespace
+
+#define ATOMIC(name, type, expression) \
+  type name(type* address, type value) { \
+    return update(address, [value](type old) -> type { return expression; }); \
+  }
+#define ATOMIC_INTEGERS(name, expression) \
+  ATOMIC(name, int, expression)           \
+  ATOMIC(name, unsigned int, expression)  \
+  ATOMIC(name, unsigned long long, expression)
+
+ATOMIC_INTEGERS(atomicAdd, old + value)
+ATOMIC(atomicAdd, float, old + value)
+ATOMIC(atomicAdd, double, old + value)
+ATOMIC(atomicSub, int, old - value)
+ATOMIC(atomicSub, unsigned int, old - value)
+ATOMIC_INTEGERS(atomicExch, (static_cast<void>(old), value))
+ATOMIC(atomicExch, float, (static_cast<void>(old), value))
+ATOMIC_INTEGERS(atomicMin, value < old ? value : old)
+ATOMIC(atomicMin, long long, value < old ? value : old)
+ATOMIC_INTEGERS(atomicMax, old < value ? value : old)
+ATOMIC(atomicMax, long long, old < value ? value : old)
+ATOMIC_INTEGERS(atomicAnd, old & value)
+ATOMIC_INTEGERS(atomicOr, old | value)
+ATOMIC_INTEGERS(atomicXor, old ^ value)
+ATOMIC(atomicInc, unsigned int, old >= value ? 0 : old + 1)
+ATOMIC(atomicDec, unsigned int, old == 0 || old > value ? value : old - 1)
+
+int atomicCAS(int* address, int compare, int value) {
+  return compare_and_swap(address, compare, value);
+}
+unsigned int atomicCAS(unsigned int* address, unsigned int compare, unsigned int value) {
+  return compare_and_swap(address, compare, value);
+}
+unsigned long long atomicCAS(unsigned long long* address, unsigned long long compare,
+                             unsigned long long value) {
+  return compare_and_swap(address, compare, value);
+}
+
+void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+void __threadfence_block() { __threadfence(); }
+void __threadfence_system() { __threadfence(); }
+
+unsigned __brev(unsigned x) {
+  unsigned reversed = 0;
+  for (int bit = 0; bit < 32; ++bit) reversed |= (x >> bit & 1u) << (31 - bit);
+  return reversed;
+}
+
+void __trap() {
+  std::raise(SIGTRAP);
+  std::abort();
+}
+
+long long clock64() { return std::chrono::steady_clock::now().time_since_epoch().count(); }

@@ -1,0 +1,482 @@
+#include "common/simulator/block.hpp"
+
+#include <sys/mman.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <sstream>
+
+#include "common/simulator/report.hpp"
+#include "common/simulator/symbols.hpp"
+
+constinit thread_local uint3 threadIdx{};
+constinit thread_local uint3 blockIdx{};
+constinit thread_local dim3 blockDim{};
+constinit thread_local dim3 gridDim{};
+
+namespace simulator {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+constexpr size_t kStack = 128 * 1024;  // of one CUDA thread; its lowest page is a guard
+constexpr size_t kSignalStack = 64 * 1024;
+constexpr size_t kPage = 4096;
+constexpr size_t kSharedMemory = 227 * 1024;
+constexpr unsigned char kPoison = 0xff;  // NaN as float, -1 as int: as in common/device_buffer.hpp
+
+constinit thread_local Worker* the_worker = nullptr;
+
+unsigned char* map_pages(size_t bytes) {
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) {
+    std::fputs("The simulator found too little memory for its threads' stacks.\n", stderr);
+    std::exit(2);
+  }
+  return static_cast<unsigned char*>(pages);
+}
+
+/// Gives Boost a stack that outlives the fiber.
+struct KeptStack {
+  void deallocate(boost::context::stack_context&) noexcept {}
+};
+
+const char* name_of(BarrierKind kind) {
+  switch (kind) {
+    case BarrierKind::count: return "__syncthreads_count()";
+    case BarrierKind::all: return "__syncthreads_and()";
+    case BarrierKind::any: return "__syncthreads_or()";
+    default: return "__syncthreads()";
+  }
+}
+
+const char* name_of(WarpKind kind) {
+  switch (kind) {
+    case WarpKind::sync: return "__syncwarp()";
+    case WarpKind::shuffle: return "a shuffle";
+    case WarpKind::ballot:
+    case WarpKind::all:
+    case WarpKind::any: return "a vote";
+    case WarpKind::match: return "__match_any_sync()";
+    default: return "a warp reduction";
+  }
+}
+
+}  // namespace
+
+Worker* current_worker() { return the_worker; }
+
+Worker::Worker()
+    : stacks_(map_pages(kMaxThreads * kStack)),
+      signal_stack_(map_pages(kSignalStack)),
+      dynamic_shared_(map_pages(kSharedMemory)) {
+  for (int i = 0; i < kMaxThreads; ++i) mprotect(stacks_ + i * kStack, kPage, PROT_NONE);
+  dynamic_begin_ = reinterpret_cast<uintptr_t>(dynamic_shared_);
+  if (!shared_arrays().empty()) {
+    const SharedArray& last = shared_arrays().back();
+    static_begin_ = reinterpret_cast<uintptr_t>(thread_local_base()) + shared_arrays()[0].offset;
+    static_bytes_ = last.offset + last.bytes - shared_arrays()[0].offset;
+  }
+  stack_t signal_stack{};
+  signal_stack.ss_sp = signal_stack_;
+  signal_stack.ss_size = kSignalStack;
+  sigaltstack(&signal_stack, nullptr);
+}
+
+Worker::~Worker() {
+  idle_.clear();
+  fibers_.clear();
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  sigaltstack(&none, nullptr);
+  munmap(stacks_, kMaxThreads * kStack);
+  munmap(signal_stack_, kSignalStack);
+  munmap(dynamic_shared_, kSharedMemory);
+}
+
+// ---- Running a block -------------------------------------------------------------------------------
+
+void Worker::poison_shared() {
+  dynamic_bytes_ = grid_->launch.dynamic_shared;
+  std::memset(dynamic_shared_, kPoison, dynamic_bytes_);
+  for (const SharedArray& array : shared_arrays())
+    std::memset(thread_local_base() + array.offset, kPoison, array.bytes);
+}
+
+void Worker::run_block(const Grid& grid, uint3 block) {
+  grid_ = &grid;
+  blockIdx = block;
+  blockDim = grid.launch.block;
+  gridDim = grid.launch.grid;
+  const dim3& size = grid.launch.block;
+  threads_.assign(static_cast<size_t>(size.x) * size.y * size.z, Thread{});
+  next_ = finished_ = waiting_ = 0;
+  ready_.clear();
+  ready_next_ = 0;
+  fault_error_ = cudaSuccess;
+  work.blocks += 1;
+  work.threads += static_cast<int64_t>(threads_.size());
+  poison_shared();
+  the_worker = this;
+  try {
+    if (sigsetjmp(crash_return_, 1) == 0)
+      schedule();
+    else
+      throw_crash();
+  } catch (...) {
+    idle_.clear();
+    fibers_.clear();  // unwinds the threads that wait
+    the_worker = nullptr;
+    throw;
+  }
+  the_worker = nullptr;
+}
+
+/// New threads first, in order; then those that a barrier let go. A fiber whose thread has finished
+/// takes the next one itself, so that kernels without barriers never switch.
+void Worker::schedule() {
+  const int count = static_cast<int>(threads_.size());
+  while (finished_ < count) {
+    if (next_ < count) {
+      resume(idle_fiber());
+    } else if (ready_next_ < ready_.size()) {
+      const int thread = ready_[ready_next_++];
+      if (ready_next_ == ready_.size()) {
+        ready_.clear();
+        ready_next_ = 0;
+      }
+      select(thread);
+      resume(*threads_[thread].fiber);
+    } else {
+      report_stuck();
+    }
+    if (fault_error_ != cudaSuccess) throw Fault(fault_error_, fault_);
+  }
+}
+
+Worker::Fiber& Worker::idle_fiber() {
+  if (!idle_.empty()) {
+    Fiber& fiber = *idle_.back();
+    idle_.pop_back();
+    return fiber;
+  }
+  const size_t index = fibers_.size();
+  fibers_.push_back(std::make_unique<Fiber>());
+  Fiber& fiber = *fibers_.back();
+  boost::context::stack_context stack;
+  stack.size = kStack - kPage;
+  stack.sp = stacks_ + (index + 1) * kStack;
+  fiber.context = boost::context::fiber(
+      std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack), KeptStack{},
+      [this, &fiber](boost::context::fiber&& scheduler) {
+        scheduler_ = std::move(scheduler);
+        fiber_main(fiber);
+        return std::move(scheduler_);
+      });
+  return fiber;
+}
+
+void Worker::resume(Fiber& fiber) { fiber.context = std::move(fiber.context).resume(); }
+
+/// Back to schedule(); returns when the fiber is resumed.
+void Worker::suspend() { scheduler_ = std::move(scheduler_).resume(); }
+
+void Worker::fiber_main(Fiber& fiber) {
+  for (;;) {
+    while (next_ < static_cast<int>(threads_.size()) && fault_error_ == cudaSuccess) {
+      const int thread = next_++;
+      threads_[thread].fiber = &fiber;
+      select(thread);
+      try {
+        grid_->call(grid_->context);
+      } catch (const boost::context::detail::forced_unwind&) {
+        throw;
+      } catch (const Fault& fault) {
+        fault_ = fault.what();
+        fault_error_ = fault.error;
+      } catch (const std::exception& exception) {
+        fault_ = "exception in " + where_am_i(current_) + "\n  " + exception.what() +
+                 "\n  device code cannot throw: a GPU would stop the kernel\n";
+        fault_error_ = cudaErrorLaunchFailure;
+      }
+      on_thread_finished(current_);
+    }
+    idle_.push_back(&fiber);
+    suspend();
+  }
+}
+
+void Worker::select(int thread) {
+  current_ = thread;
+  const unsigned index = static_cast<unsigned>(thread);
+  threadIdx = {index % blockDim.x, index / blockDim.x % blockDim.y,
+               index / (blockDim.x * blockDim.y)};
+}
+
+void Worker::on_thread_finished(int thread) {
+  threads_[thread].state = State::finished;
+  ++finished_;
+  // The lanes that wait for each other no longer wait for this one.
+  const int warp = thread / 32 * 32;
+  for (int t = warp; t < warp + 32 && t < static_cast<int>(threads_.size()); ++t)
+    if (threads_[t].state == State::at_warp_operation && try_finish_warp(t)) break;
+}
+
+// ---- Barriers of the block -------------------------------------------------------------------------
+
+int Worker::barrier(BarrierKind kind, int predicate, Where where) {
+  Thread& self = threads_[current_];
+  self.state = State::at_barrier;
+  self.where = where;
+  self.barrier_kind = kind;
+  self.predicate = predicate;
+  const int me = current_;
+  if (++waiting_ == static_cast<int>(threads_.size())) {
+    finish_barrier();
+  } else {
+    suspend();
+  }
+  return threads_[me].predicate;
+}
+
+void Worker::finish_barrier() {
+  const Thread& first = threads_[0];
+  int trues = 0;
+  for (const Thread& thread : threads_) {
+    if (thread.barrier_kind != first.barrier_kind || thread.where.line() != first.where.line() ||
+        std::strcmp(thread.where.file_name(), first.where.file_name()) != 0)
+      report_stuck();
+    trues += thread.predicate != 0;
+  }
+  const int count = static_cast<int>(threads_.size());
+  int result = 0;
+  if (first.barrier_kind == BarrierKind::count) result = trues;
+  if (first.barrier_kind == BarrierKind::all) result = trues == count;
+  if (first.barrier_kind == BarrierKind::any) result = trues > 0;
+  for (int t = 0; t < count; ++t) {
+    threads_[t].predicate = result;
+    threads_[t].state = State::ready;
+    if (t != current_) ready_.push_back(t);
+  }
+  waiting_ = 0;
+  work.barriers += 1;
+}
+
+// ---- Operations of a warp --------------------------------------------------------------------------
+
+unsigned Worker::active_lanes() const {
+  // A scheduler that runs one lane at a time: only the caller is certain to be here.
+  return 1u << lane();
+}
+
+uint64_t Worker::warp(WarpKind kind, unsigned mask, uint64_t value, int source, bool is_signed,
+                      Where where) {
+  if (!(mask >> lane() & 1)) {
+    std::ostringstream text;
+    text << "barrier in " << where_am_i(current_) << "\n  " << name_of(kind) << " at "
+         << file_line(where) << " has the mask 0x" << std::hex << mask
+         << ", which does not name the calling lane\n";
+    throw Fault(cudaErrorLaunchFailure, text.str());
+  }
+  const int me = current_;
+  Thread& self = threads_[me];
+  self.state = State::at_warp_operation;
+  self.where = where;
+  self.warp_kind = kind;
+  self.mask = mask;
+  self.value = value;
+  self.source = source;
+  self.is_signed = is_signed;
+  if (!try_finish_warp(me)) suspend();
+  return threads_[me].value;
+}
+
+/// If every living lane that `thread`'s mask names has come to the same operation: does it.
+bool Worker::try_finish_warp(int thread) {
+  const Thread& asked = threads_[thread];
+  const int warp = thread / 32 * 32;
+  const int lanes = std::min(32, static_cast<int>(threads_.size()) - warp);
+  unsigned here = 0;
+  for (int l = 0; l < lanes; ++l) {
+    const Thread& other = threads_[warp + l];
+    if (!(asked.mask >> l & 1) || other.state == State::finished) continue;
+    if (other.state != State::at_warp_operation || other.mask != asked.mask ||
+        other.warp_kind != asked.warp_kind)
+      return false;
+    here |= 1u << l;
+  }
+  const WarpKind kind = asked.warp_kind;
+  uint64_t values[32] = {};
+  for (int l = 0; l < lanes; ++l) values[l] = threads_[warp + l].value;
+
+  uint64_t combined = 0;
+  bool first = true;
+  const bool is_signed = asked.is_signed;
+  for (int l = 0; l < 32; ++l) {
+    if (!(here >> l & 1)) continue;
+    const uint64_t v = values[l];
+    const auto less = [&](uint64_t a, uint64_t b) {
+      return is_signed ? static_cast<int32_t>(a) < static_cast<int32_t>(b) : a < b;
+    };
+    switch (kind) {
+      case WarpKind::ballot:
+      case WarpKind::all:
+      case WarpKind::any: combined |= v << l; break;
+      case WarpKind::add: combined = static_cast<uint32_t>(combined + v); break;
+      case WarpKind::min: combined = first || less(v, combined) ? v : combined; break;
+      case WarpKind::max: combined = first || less(combined, v) ? v : combined; break;
+      case WarpKind::bit_and: combined = first ? v : combined & v; break;
+      case WarpKind::bit_or: combined |= v; break;
+      case WarpKind::bit_xor: combined ^= v; break;
+      default: break;
+    }
+    first = false;
+  }
+  if (kind == WarpKind::all) combined = combined == here;
+  if (kind == WarpKind::any) combined = combined != 0;
+
+  for (int l = 0; l < 32; ++l) {
+    if (!(here >> l & 1)) continue;
+    Thread& lane = threads_[warp + l];
+    if (kind == WarpKind::shuffle) {
+      // The value of a lane that does not take part is undefined.
+      lane.value = here >> lane.source & 1 ? values[lane.source] : ~uint64_t{0};
+    } else if (kind == WarpKind::match) {
+      uint64_t same = 0;
+      for (int o = 0; o < 32; ++o)
+        if ((here >> o & 1) && values[o] == values[l]) same |= uint64_t{1} << o;
+      lane.value = same;
+    } else {
+      lane.value = combined;
+    }
+    lane.state = State::ready;
+    if (warp + l != current_) ready_.push_back(warp + l);
+  }
+  // When a finishing thread completes the operation it is current_, but it is not among these lanes.
+  work.warp_operations += 1;
+  return true;
+}
+
+// ---- Reports ---------------------------------------------------------------------------------------
+
+std::string Worker::where_am_i(int thread) const {
+  const dim3& size = grid_->launch.block;
+  const unsigned index = static_cast<unsigned>(thread);
+  const uint3 in_block = {index % size.x, index / size.x % size.y, index / (size.x * size.y)};
+  return std::string(grid_->launch.kernel) + ", block " + triple(blockIdx) + " thread " +
+         triple(in_block);
+}
+
+/// Nobody can go on: says where the threads are.
+void Worker::report_stuck() {
+  struct Group {
+    int count = 0, first = 0;
+  };
+  std::map<std::string, Group> groups;
+  bool at_barrier = false, lanes_missing = false;
+  for (int t = 0; t < static_cast<int>(threads_.size()); ++t) {
+    const Thread& thread = threads_[t];
+    std::string place;
+    if (thread.state == State::finished) {
+      place = "left the kernel";
+    } else if (thread.state == State::at_barrier) {
+      at_barrier = true;
+      place = std::string("wait at ") + name_of(thread.barrier_kind) + "  " + file_line(thread.where);
+    } else {
+      lanes_missing = true;
+      std::ostringstream text;
+      text << "wait at " << name_of(thread.warp_kind) << "  " << file_line(thread.where)
+           << " for the lanes 0x" << std::hex << thread.mask;
+      place = text.str();
+    }
+    Group& group = groups[place];
+    if (group.count++ == 0) group.first = t;
+  }
+  std::ostringstream text;
+  text << "barrier in " << grid_->launch.kernel << ", block " << triple(blockIdx)
+       << ": its threads wait for each other\n";
+  for (const auto& [place, group] : groups) {
+    const dim3& size = grid_->launch.block;
+    const unsigned f = static_cast<unsigned>(group.first);
+    text << "  " << group.count << (group.count == 1 ? " thread " : " threads ") << place
+         << "  first: thread "
+         << triple({f % size.x, f / size.x % size.y, f / (size.x * size.y)}) << "\n";
+  }
+  if (lanes_missing)
+    text << "  every lane that a mask names must reach the same shuffle, vote or __syncwarp()\n";
+  else if (at_barrier)
+    text << "  every thread of a block must reach the same __syncthreads(): no return, and no branch "
+            "that differs between threads, may come before it\n";
+  throw Fault(cudaErrorLaunchFailure, text.str());
+}
+
+// ---- Crashes ---------------------------------------------------------------------------------------
+
+void Worker::crash(int signal, const void* address, const void* instruction) {
+  crash_signal_ = signal;
+  crash_address_ = address;
+  crash_instruction_ = instruction;
+  siglongjmp(crash_return_, 1);
+}
+
+void Worker::throw_crash() {
+  // The crashed thread held the way back to the scheduler, which nothing will use: destroying it would
+  // run the scheduler's stack a second time.
+  static_cast<void>(new boost::context::fiber(std::move(scheduler_)));
+  const std::string line = source_line(crash_instruction_);
+  std::string text = where_am_i(current_) + (line.empty() ? "" : "  " + line) + "\n";
+  cudaError_t error = cudaErrorIllegalAddress;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(crash_address_);
+  const uintptr_t guard = reinterpret_cast<uintptr_t>(stacks_);
+  if (crash_signal_ == SIGFPE) {
+    text = "arithmetic in " + text + "  an integer was divided by zero\n";
+    error = cudaErrorLaunchFailure;
+  } else if (crash_signal_ == SIGABRT) {
+    text = "assert in " + text;
+    error = cudaErrorAssert;
+  } else if (crash_signal_ == SIGILL || crash_signal_ == SIGTRAP) {
+    text = "trap in " + text;
+    error = cudaErrorLaunchFailure;
+  } else if (address - guard < kMaxThreads * kStack && (address - guard) % kStack < kPage) {
+    text = "stack in " + text + "  the thread's local variables need more than " +
+           std::to_string((kStack - kPage) / 1024) + " KB, or it calls itself without end\n";
+    error = cudaErrorLaunchFailure;
+  } else if (crash_signal_ == SIGBUS) {
+    text = "bounds in " + text + "  the access is wider than its address is aligned: a float4 must " +
+           "lie at a multiple of 16 bytes, a float2 of 8\n";
+    error = cudaErrorMisalignedAddress;
+  } else if (address == 0) {
+    text = "bounds in " + text + "  a null pointer\n";
+  } else {
+    text = "bounds in " + text + describe_address(crash_address_);
+  }
+  throw Fault(error, text);
+}
+
+// ---- What kernels call -----------------------------------------------------------------------------
+
+namespace {
+Worker& worker_in_kernel(const char* what) {
+  if (the_worker) return *the_worker;
+  std::fprintf(stderr, "%s was called outside a kernel.\n", what);
+  std::abort();
+}
+}  // namespace
+
+int block_barrier(BarrierKind kind, int predicate, Where where) {
+  return worker_in_kernel(name_of(kind)).barrier(kind, predicate, where);
+}
+uint64_t warp_operation(WarpKind kind, unsigned mask, uint64_t value, int source, bool is_signed,
+                        Where where) {
+  return worker_in_kernel(name_of(kind)).warp(kind, mask, value, source, is_signed, where);
+}
+unsigned active_lanes() { return worker_in_kernel("__activemask()").active_lanes(); }
+int lane() { return worker_in_kernel("a warp function").lane(); }
+void* dynamic_shared_memory() {
+  return worker_in_kernel("extern __shared__ (declare it inside the kernel)").dynamic_shared();
+}
+
+}  // namespace simulator

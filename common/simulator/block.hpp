@@ -1,0 +1,117 @@
+// One block at a time on one core: the block's threads are fibers, and the barriers switch between them.
+#pragma once
+
+#include <boost/context/fiber.hpp>
+#include <csetjmp>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common/backend.hpp"
+#include "device_functions.h"
+#include "launch_site.h"
+
+namespace simulator {
+
+/// A kernel did what it must not. `what()` is the report; `error` is what CUDA calls it.
+struct Fault : std::runtime_error {
+  Fault(cudaError_t error, const std::string& report) : std::runtime_error(report), error(error) {}
+  cudaError_t error;
+};
+
+/// What every block of one launch shares.
+struct Grid {
+  Launch launch;
+  void (*call)(const void*);
+  const void* context;
+};
+
+/// A worker runs blocks, one after another, on the OS thread that made it.
+class Worker {
+ public:
+  Worker();
+  ~Worker();
+  Worker(const Worker&) = delete;
+
+  /// Runs one block to its end. Throws Fault; the worker can run other blocks after that.
+  void run_block(const Grid& grid, uint3 block);
+
+  /// Called by the CUDA thread that is running, on its fiber.
+  int barrier(BarrierKind kind, int predicate, Where where);
+  uint64_t warp(WarpKind kind, unsigned mask, uint64_t value, int source, bool is_signed,
+                Where where);
+  unsigned active_lanes() const;
+  int lane() const { return current_ % 32; }
+
+  void* dynamic_shared() { return dynamic_shared_; }
+  /// Is this address in the shared memory of the block that is running?
+  bool is_shared(uintptr_t address) const {
+    return address - dynamic_begin_ < dynamic_bytes_ || address - static_begin_ < static_bytes_;
+  }
+  /// Ends the block where no exception can be thrown, as in a signal handler: the running thread's
+  /// stack is given up. SIGBUS stands for a misaligned access.
+  [[noreturn]] void crash(int signal, const void* address, const void* instruction);
+
+  tutorial::Work work;
+
+ private:
+  enum class State : uint8_t { not_started, ready, at_barrier, at_warp_operation, finished };
+  struct Fiber {
+    boost::context::fiber context;  // empty while it runs
+  };
+  struct Thread {
+    State state = State::not_started;
+    Fiber* fiber = nullptr;
+    Where where;
+    BarrierKind barrier_kind{};
+    WarpKind warp_kind{};
+    bool is_signed = false;
+    int predicate = 0;  // of a barrier, then its result
+    int source = 0;     // lane, of a shuffle
+    unsigned mask = 0;
+    uint64_t value = 0;  // given to a warp operation, then its result
+  };
+
+  void schedule();
+  void resume(Fiber& fiber);
+  void suspend();
+  void fiber_main(Fiber& fiber);
+  Fiber& idle_fiber();
+  void select(int thread);
+  void finish_barrier();
+  bool try_finish_warp(int thread);
+  void on_thread_finished(int thread);
+  void poison_shared();
+  void throw_crash();
+  [[noreturn]] void report_stuck();
+  std::string where_am_i(int thread) const;
+
+  const Grid* grid_ = nullptr;
+  std::vector<Thread> threads_;
+  int current_ = 0, next_ = 0, finished_ = 0, waiting_ = 0;
+  std::vector<int> ready_;
+  size_t ready_next_ = 0;
+  boost::context::fiber scheduler_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> idle_;  // those between CUDA threads
+  std::string fault_;  // of a thread, carried to the scheduler
+  cudaError_t fault_error_ = cudaSuccess;
+
+  unsigned char* stacks_ = nullptr;
+  unsigned char* signal_stack_ = nullptr;
+  void* dynamic_shared_ = nullptr;
+  uintptr_t dynamic_begin_ = 0, static_begin_ = 0;
+  size_t dynamic_bytes_ = 0, static_bytes_ = 0;
+
+  sigjmp_buf crash_return_;
+  int crash_signal_ = 0;
+  const void* crash_address_ = nullptr;
+  const void* crash_instruction_ = nullptr;
+};
+
+/// The worker of this OS thread while it runs a block, else null.
+Worker* current_worker();
+
+}  // namespace simulator

@@ -1,0 +1,369 @@
+// cuBLAS over a CPU's BLAS: the argument checks are cuBLAS's, the products are cblas_sgemm's.
+#include <cblas.h>
+#include <cublas_v2.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/simulator/device.hpp"
+#include "common/simulator/report.hpp"
+
+struct cublasContext {
+  cudaStream_t stream = nullptr;
+  cublasMath_t math = CUBLAS_DEFAULT_MATH;
+};
+
+namespace {
+
+/// A batch of column-major matrices: of one operand, or of the result.
+struct Matrices {
+  const void* data;
+  cudaDataType type;
+  int ld;
+  long long stride;
+  const char* name;
+};
+
+struct Gemm {
+  const char* routine;
+  cublasOperation_t transa, transb;
+  int m, n, k;
+  const void* alpha;
+  Matrices A, B;
+  const void* beta;
+  Matrices C;
+  int batch;
+};
+
+bool is_operation(cublasOperation_t op) {
+  return op == CUBLAS_OP_N || op == CUBLAS_OP_T || op == CUBLAS_OP_C;
+}
+
+/// The errors of the cuBLAS manual, cublas<t>gemm() and cublas<t>gemmStridedBatched().
+cublasStatus_t check_arguments(const Gemm& g) {
+  const int rows_of_a = g.transa == CUBLAS_OP_N ? g.m : g.k;
+  const int rows_of_b = g.transb == CUBLAS_OP_N ? g.k : g.n;
+  if (!is_operation(g.transa) || !is_operation(g.transb)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (g.m < 0 || g.n < 0 || g.k < 0 || g.batch < 0) return CUBLAS_STATUS_INVALID_VALUE;
+  if (g.A.ld < std::max(1, rows_of_a) || g.B.ld < std::max(1, rows_of_b) ||
+      g.C.ld < std::max(1, g.m))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  if (g.m == 0 || g.n == 0 || g.batch == 0) return CUBLAS_STATUS_SUCCESS;
+  if (g.alpha == nullptr || g.beta == nullptr || g.C.data == nullptr)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  if (g.k > 0 && (g.A.data == nullptr || g.B.data == nullptr)) return CUBLAS_STATUS_INVALID_VALUE;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+/// True when each rows × cols matrix lies in device memory. Otherwise reports it: a GPU would meet
+/// an illegal address.
+bool in_device_memory(const Gemm& g, const Matrices& matrices, int rows, int cols) {
+  const int64_t elements = int64_t{cols - 1} * matrices.ld + rows;
+  for (int i = 0; i < g.batch; ++i) {
+    const auto begin =
+        reinterpret_cast<uintptr_t>(static_cast<const float*>(matrices.data) + i * matrices.stride);
+    const uintptr_t end = begin + static_cast<size_t>(elements) * sizeof(float);
+    const simulator::Allocation found =
+        simulator::find_allocation(reinterpret_cast<const void*>(begin));
+    if (found.bytes > 0 && end <= found.begin + found.bytes) continue;
+    const bool begins_outside = found.bytes == 0;
+    std::ostringstream text;
+    text << "bounds in " << g.routine << ", matrix " << matrices.name;
+    if (g.batch > 1) text << " of product " << i;
+    text << ": " << rows << "x" << cols << " with a leading dimension of " << matrices.ld << " "
+         << (begins_outside ? "does not begin" : "does not end") << " in device memory\n"
+         << simulator::describe_address(
+                reinterpret_cast<const void*>(begins_outside ? begin : end - sizeof(float)));
+    simulator::publish(text.str());
+    return false;
+  }
+  return true;
+}
+
+/// To 10 bits of fraction, a tie away from zero: what PTX's cvt.rna.tf32.f32 does.
+float round_to_tf32(float value) {
+  if (!std::isfinite(value)) return value;
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000u) & ~0x1fffu);
+}
+
+/// A product's operand as float32: the matrix itself, or, rounded, a copy with the same leading
+/// dimension in `copy`. (Operands of another type would be converted here.)
+const float* as_float(const Matrices& matrices, int product, int rows, int cols, bool tf32,
+                      std::vector<float>& copy) {
+  const float* from = static_cast<const float*>(matrices.data) + product * matrices.stride;
+  if (!tf32) return from;
+  copy.resize(static_cast<size_t>(matrices.ld) * static_cast<size_t>(cols));
+  for (int64_t col = 0; col < cols; ++col)
+    for (int64_t row = 0; row < rows; ++row)
+      copy[col * matrices.ld + row] = round_to_tf32(from[col * matrices.ld + row]);
+  return copy.data();
+}
+
+/// C = beta · C without reading a C that beta = 0 makes irrelevant: it may hold NaN.
+void scale(float* C, int rows, int cols, int ld, float beta) {
+  for (int64_t col = 0; col < cols; ++col)
+    for (int64_t row = 0; row < rows; ++row)
+      C[col * ld + row] = beta == 0 ? 0.0f : beta * C[col * ld + row];
+}
+
+cublasStatus_t gemm(cublasHandle_t handle, const Gemm& g, bool tf32) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const cublasStatus_t status = check_arguments(g);
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  if (g.m == 0 || g.n == 0 || g.batch == 0) return CUBLAS_STATUS_SUCCESS;
+  if (cudaStreamSynchronize(handle->stream) != cudaSuccess) return CUBLAS_STATUS_EXECUTION_FAILED;
+
+  const float alpha = *static_cast<const float*>(g.alpha);
+  const float beta = *static_cast<const float*>(g.beta);
+  const bool multiplies = g.k > 0 && alpha != 0;
+  const int a_rows = g.transa == CUBLAS_OP_N ? g.m : g.k, a_cols = g.m + g.k - a_rows;
+  const int b_rows = g.transb == CUBLAS_OP_N ? g.k : g.n, b_cols = g.k + g.n - b_rows;
+  if (!in_device_memory(g, g.C, g.m, g.n) ||
+      (multiplies &&
+       (!in_device_memory(g, g.A, a_rows, a_cols) || !in_device_memory(g, g.B, b_rows, b_cols)))) {
+    simulator::set_kernel_fault(cudaErrorIllegalAddress);
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  }
+
+  std::vector<float> a_copy, b_copy;
+  for (int i = 0; i < g.batch; ++i) {
+    float* C = static_cast<float*>(const_cast<void*>(g.C.data)) + i * g.C.stride;
+    if (beta != 1) scale(C, g.m, g.n, g.C.ld, beta);
+    if (!multiplies) continue;
+    const float* A = as_float(g.A, i, a_rows, a_cols, tf32, a_copy);
+    const float* B = as_float(g.B, i, b_rows, b_cols, tf32, b_copy);
+    cblas_sgemm(CblasColMajor, g.transa == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
+                g.transb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, g.m, g.n, g.k, alpha, A,
+                g.A.ld, B, g.B.ld, 1.0f, C, g.C.ld);
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+int math_of(cublasHandle_t handle) {
+  return handle == nullptr ? 0 : handle->math & ~CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+}
+
+/// The routines without a compute type take it from the handle's math mode.
+cublasStatus_t sgemm(cublasHandle_t handle, const Gemm& g) {
+  const int math = math_of(handle);
+  return gemm(handle, g, math == CUBLAS_TF32_TENSOR_OP_MATH || math == CUBLAS_TENSOR_OP_MATH);
+}
+
+cublasStatus_t gemm_ex(cublasHandle_t handle, const Gemm& g, cublasComputeType_t compute) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  for (cudaDataType type : {g.A.type, g.B.type, g.C.type})
+    if (type != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
+  switch (compute) {
+    case CUBLAS_COMPUTE_32F:
+      return gemm(handle, g, math_of(handle) == CUBLAS_TF32_TENSOR_OP_MATH);
+    case CUBLAS_COMPUTE_32F_PEDANTIC:
+      return gemm(handle, g, false);
+    case CUBLAS_COMPUTE_32F_FAST_TF32:
+      return gemm(handle, g, true);
+    default:
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+}
+
+}  // namespace
+
+// ---- The handle
+// ------------------------------------------------------------------------------------
+
+cublasStatus_t cublasCreate(cublasHandle_t* handle) {
+  if (handle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  *handle = new cublasContext;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasGetVersion(cublasHandle_t handle, int* version) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (version == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  *version = CUBLAS_VERSION;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  handle->stream = stream;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t* stream) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (stream == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  *stream = handle->stream;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const int base = mode & ~CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+  if (base < CUBLAS_DEFAULT_MATH || base > CUBLAS_TF32_TENSOR_OP_MATH)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  handle->math = mode;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (mode == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  *mode = handle->math;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (mode == CUBLAS_POINTER_MODE_HOST) return CUBLAS_STATUS_SUCCESS;
+  return mode == CUBLAS_POINTER_MODE_DEVICE ? CUBLAS_STATUS_NOT_SUPPORTED
+                                            : CUBLAS_STATUS_INVALID_VALUE;
+}
+cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t* mode) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (mode == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  *mode = CUBLAS_POINTER_MODE_HOST;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, size_t) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const bool is_aligned = reinterpret_cast<uintptr_t>(workspace) % 256 == 0;
+  return is_aligned ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+
+// ---- Statuses
+// --------------------------------------------------------------------------------------
+
+namespace {
+
+struct StatusText {
+  cublasStatus_t status;
+  const char *name, *text;
+};
+constexpr StatusText kStatuses[] = {
+    {CUBLAS_STATUS_SUCCESS, "CUBLAS_STATUS_SUCCESS", "no error"},
+    {CUBLAS_STATUS_NOT_INITIALIZED, "CUBLAS_STATUS_NOT_INITIALIZED",
+     "the handle was not made by cublasCreate"},
+    {CUBLAS_STATUS_ALLOC_FAILED, "CUBLAS_STATUS_ALLOC_FAILED", "too little memory"},
+    {CUBLAS_STATUS_INVALID_VALUE, "CUBLAS_STATUS_INVALID_VALUE",
+     "an argument has a value that it must not have"},
+    {CUBLAS_STATUS_ARCH_MISMATCH, "CUBLAS_STATUS_ARCH_MISMATCH", "the device is too old"},
+    {CUBLAS_STATUS_MAPPING_ERROR, "CUBLAS_STATUS_MAPPING_ERROR", "device memory was not reached"},
+    {CUBLAS_STATUS_EXECUTION_FAILED, "CUBLAS_STATUS_EXECUTION_FAILED",
+     "the work could not be done on the device"},
+    {CUBLAS_STATUS_INTERNAL_ERROR, "CUBLAS_STATUS_INTERNAL_ERROR", "an error inside cuBLAS"},
+    {CUBLAS_STATUS_NOT_SUPPORTED, "CUBLAS_STATUS_NOT_SUPPORTED",
+     "this combination of arguments is not supported"},
+    {CUBLAS_STATUS_LICENSE_ERROR, "CUBLAS_STATUS_LICENSE_ERROR", "no license was found"},
+};
+
+const StatusText& find_status(cublasStatus_t status) {
+  for (const StatusText& entry : kStatuses)
+    if (entry.status == status) return entry;
+  static constexpr StatusText kUnknown{CUBLAS_STATUS_INTERNAL_ERROR, "CUBLAS_STATUS_UNKNOWN",
+                                       "not a status of cuBLAS"};
+  return kUnknown;
+}
+
+}  // namespace
+
+const char* cublasGetStatusName(cublasStatus_t status) {
+  return find_status(status).name;
+}
+const char* cublasGetStatusString(cublasStatus_t status) {
+  return find_status(status).text;
+}
+
+// ---- The products
+// ----------------------------------------------------------------------------------
+
+cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t transa,
+                           cublasOperation_t transb, int m, int n, int k, const float* alpha,
+                           const float* A, int lda, const float* B, int ldb, const float* beta,
+                           float* C, int ldc) {
+  return sgemm(handle, {"cublasSgemm",
+                        transa,
+                        transb,
+                        m,
+                        n,
+                        k,
+                        alpha,
+                        {A, CUDA_R_32F, lda, 0, "A"},
+                        {B, CUDA_R_32F, ldb, 0, "B"},
+                        beta,
+                        {C, CUDA_R_32F, ldc, 0, "C"},
+                        1});
+}
+
+cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
+                                         cublasOperation_t transb, int m, int n, int k,
+                                         const float* alpha, const float* A, int lda,
+                                         long long int strideA, const float* B, int ldb,
+                                         long long int strideB, const float* beta, float* C,
+                                         int ldc, long long int strideC, int batchCount) {
+  return sgemm(handle, {"cublasSgemmStridedBatched",
+                        transa,
+                        transb,
+                        m,
+                        n,
+                        k,
+                        alpha,
+                        {A, CUDA_R_32F, lda, strideA, "A"},
+                        {B, CUDA_R_32F, ldb, strideB, "B"},
+                        beta,
+                        {C, CUDA_R_32F, ldc, strideC, "C"},
+                        batchCount});
+}
+
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
+                            cublasOperation_t transb, int m, int n, int k, const void* alpha,
+                            const void* A, cudaDataType Atype, int lda, const void* B,
+                            cudaDataType Btype, int ldb, const void* beta, void* C,
+                            cudaDataType Ctype, int ldc, cublasComputeType_t computeType,
+                            cublasGemmAlgo_t) {
+  return gemm_ex(handle,
+                 {"cublasGemmEx",
+                  transa,
+                  transb,
+                  m,
+                  n,
+                  k,
+                  alpha,
+                  {A, Atype, lda, 0, "A"},
+                  {B, Btype, ldb, 0, "B"},
+                  beta,
+                  {C, Ctype, ldc, 0, "C"},
+                  1},
+                 computeType);
+}
+
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa,
+                                          cublasOperation_t transb, int m, int n, int k,
+                                          const void* alpha, const void* A, cudaDataType Atype,
+                                          int lda, long long int strideA, const void* B,
+                                          cudaDataType Btype, int ldb, long long int strideB,
+                                          const void* beta, void* C, cudaDataType Ctype, int ldc,
+                                          long long int strideC, int batchCount,
+                                          cublasComputeType_t computeType, cublasGemmAlgo_t) {
+  return gemm_ex(handle,
+                 {"cublasGemmStridedBatchedEx",
+                  transa,
+                  transb,
+                  m,
+                  n,
+                  k,
+                  alpha,
+                  {A, Atype, lda, strideA, "A"},
+                  {B, Btype, ldb, strideB, "B"},
+                  beta,
+                  {C, Ctype, ldc, strideC, "C"},
+                  batchCount},
+                 computeType);
+}

@@ -1,0 +1,196 @@
+// Launches: CUDA's limits, and the grid's blocks spread over the cores.
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "common/simulator/block.hpp"
+#include "common/simulator/device.hpp"
+#include "common/simulator/report.hpp"
+#include "common/simulator/symbols.hpp"
+
+namespace simulator {
+namespace {
+
+/// The worker threads. They wait for a grid, take its blocks in order, and wait again.
+class Pool {
+ public:
+  Pool() {
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    for (unsigned i = 0; i < cores; ++i) threads_.emplace_back([this] { work(); });
+  }
+  ~Pool() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  /// Runs all blocks; gives the first fault, if any, as (error, report).
+  std::pair<cudaError_t, std::string> run(const Grid& grid) {
+    std::unique_lock lock(mutex_);
+    grid_ = &grid;
+    blocks_ = int64_t{grid.launch.grid.x} * grid.launch.grid.y * grid.launch.grid.z;
+    next_block_ = 0;
+    error_ = cudaSuccess;
+    report_.clear();
+    busy_ = static_cast<int>(threads_.size());
+    ++generation_;
+    wake_.notify_all();
+    done_.wait(lock, [&] { return busy_ == 0; });
+    return {error_, report_};
+  }
+
+  tutorial::Work total;
+
+ private:
+  void work() {
+    Worker worker;
+    int64_t seen = 0;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return stop_ || generation_ != seen; });
+      if (stop_) return;
+      seen = generation_;
+      lock.unlock();
+      run_blocks(worker);
+      lock.lock();
+      add_work(worker);
+      if (--busy_ == 0) done_.notify_all();
+    }
+  }
+
+  void run_blocks(Worker& worker) {
+    const dim3& size = grid_->launch.grid;
+    for (int64_t b; (b = next_block_.fetch_add(1)) < blocks_;) {
+      try {
+        worker.run_block(*grid_, {static_cast<unsigned>(b % size.x),
+                                  static_cast<unsigned>(b / size.x % size.y),
+                                  static_cast<unsigned>(b / (int64_t{size.x} * size.y))});
+      } catch (const Fault& fault) {
+        const std::lock_guard lock(mutex_);
+        if (error_ == cudaSuccess) {
+          error_ = fault.error;
+          report_ = fault.what();
+        }
+        next_block_ = blocks_;  // CUDA, too, gives the grid up
+      }
+    }
+  }
+
+  void add_work(Worker& worker) {
+    tutorial::Work& work = worker.work;
+    total.blocks += work.blocks;
+    total.threads += work.threads;
+    total.global_load_bytes += work.global_load_bytes;
+    total.global_store_bytes += work.global_store_bytes;
+    total.shared_loads += work.shared_loads;
+    total.shared_stores += work.shared_stores;
+    total.barriers += work.barriers;
+    total.warp_operations += work.warp_operations;
+    total.atomics += work.atomics;
+    work = {};
+  }
+
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  const Grid* grid_ = nullptr;
+  int64_t blocks_ = 0;
+  std::atomic<int64_t> next_block_ = 0;
+  int busy_ = 0;
+  int64_t generation_ = 0;
+  bool stop_ = false;
+  cudaError_t error_ = cudaSuccess;
+  std::string report_;
+};
+
+Pool& pool() {
+  static Pool the_pool;
+  return the_pool;
+}
+std::mutex launch_mutex;  // one grid at a time, from whichever host thread
+
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+
+/// While a grid runs, a crash of a CUDA thread ends the grid, not the program.
+class CrashGuard {
+ public:
+  CrashGuard() {
+    struct sigaction action {};
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &action, &old_[i]);
+  }
+  ~CrashGuard() {
+    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &old_[i], nullptr);
+  }
+
+ private:
+  static const void* instruction_of([[maybe_unused]] const void* context) {
+#if defined(__x86_64__)
+    return reinterpret_cast<const void*>(
+        static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+    return reinterpret_cast<const void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.pc);
+#else
+    return nullptr;
+#endif
+  }
+  static void on_signal(int signal, siginfo_t* info, void* context) {
+    if (Worker* worker = current_worker())
+      worker->crash(signal, info->si_addr, instruction_of(context));
+    std::signal(signal, SIG_DFL);  // not a kernel's: the program ends as it would without us
+    std::raise(signal);
+  }
+  struct sigaction old_[std::size(kSignals)];
+};
+
+/// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+cudaError_t check_limits(const Launch& launch) {
+  const dim3& grid = launch.grid;
+  const dim3& block = launch.block;
+  const int64_t threads = int64_t{block.x} * block.y * block.z;
+  if (threads == 0 || grid.x == 0 || grid.y == 0 || grid.z == 0)
+    return cudaErrorInvalidConfiguration;
+  if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024)
+    return cudaErrorInvalidConfiguration;
+  if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
+    return cudaErrorInvalidConfiguration;
+  const size_t fixed = static_shared_bytes(launch.address);
+  if (launch.dynamic_shared > dynamic_shared_limit(launch.address, fixed))
+    return cudaErrorInvalidValue;
+  return cudaSuccess;
+}
+
+}  // namespace
+
+void launch(const Launch& launch, void (*call)(const void*), const void* context) {
+  const cudaError_t refused = check_limits(launch);
+  if (refused != cudaSuccess) {
+    set_last_error(refused);
+    return;
+  }
+  const Grid grid{launch, call, context};
+  std::pair<cudaError_t, std::string> outcome;
+  {
+    const std::lock_guard lock(launch_mutex);
+    const CrashGuard guard;
+    outcome = pool().run(grid);
+  }
+  if (outcome.first != cudaSuccess) {
+    publish(outcome.second);
+    set_kernel_fault(outcome.first);
+  }
+}
+
+tutorial::Work counted_work() { return pool().total; }
+void reset_work() { pool().total = {}; }
+
+}  // namespace simulator

@@ -1,0 +1,244 @@
+// Device memory: allocation, copies, fills.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "common/simulator/device.hpp"
+#include "common/simulator/report.hpp"
+
+namespace simulator {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kAlignment = 256;  // of every allocation, as CUDA promises
+constexpr unsigned char kPoison = 0xff;
+
+size_t round_up(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+/// Half of the machine's memory: the rest is for the host's side of the program.
+size_t device_memory_size() {
+  static const size_t size = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
+                             static_cast<size_t>(sysconf(_SC_PAGE_SIZE)) / 2;
+  return size;
+}
+
+uintptr_t reserve_range() {
+  void* range = mmap(nullptr, kDeviceSpan, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                     -1, 0);
+  if (range == MAP_FAILED) {
+    std::fputs("The simulator could not reserve addresses for device memory.\n", stderr);
+    std::exit(2);
+  }
+  return reinterpret_cast<uintptr_t>(range);
+}
+
+class DeviceMemory {
+ public:
+  void* allocate(size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (bytes > device_memory_size() - used_) return nullptr;
+    const size_t body = round_up(bytes, kAlignment);
+    const size_t pages = round_up(body, kPage);
+    const uintptr_t first = find_room(pages + kPage);
+    if (first == 0) return nullptr;
+    if (mprotect(reinterpret_cast<void*>(first), pages, PROT_READ | PROT_WRITE) != 0) return nullptr;
+    // Flush with the end of its last page: a read past the end meets the page that follows.
+    const uintptr_t begin = first + pages - body;
+    std::memset(reinterpret_cast<void*>(begin), kPoison, body);
+    live_[begin] = {bytes, first, pages};
+    used_ += bytes;
+    return reinterpret_cast<void*>(begin);
+  }
+
+  bool release(void* pointer) {
+    const std::lock_guard lock(mutex_);
+    const auto found = live_.find(reinterpret_cast<uintptr_t>(pointer));
+    if (found == live_.end()) return false;
+    void* pages = reinterpret_cast<void*>(found->second.first_page);
+    mmap(pages, found->second.page_bytes, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    used_ -= found->second.bytes;
+    live_.erase(found);
+    return true;
+  }
+
+  Allocation holding(uintptr_t address) {
+    const std::lock_guard lock(mutex_);
+    auto after = live_.upper_bound(address);
+    if (after == live_.begin()) return {};
+    --after;
+    if (address - after->first >= after->second.bytes) return {};
+    return {after->first, after->second.bytes};
+  }
+
+  Allocation nearest(uintptr_t address) {
+    const std::lock_guard lock(mutex_);
+    if (live_.empty()) return {};
+    auto after = live_.upper_bound(address);
+    if (after == live_.begin()) return {after->first, after->second.bytes};
+    const auto before = std::prev(after);
+    const uintptr_t end = before->first + before->second.bytes;
+    const uintptr_t past = address > end ? address - end : 0;
+    if (after != live_.end() && after->first - address < past)
+      return {after->first, after->second.bytes};
+    return {before->first, before->second.bytes};
+  }
+
+  size_t free_bytes() {
+    const std::lock_guard lock(mutex_);
+    return device_memory_size() - used_;
+  }
+
+ private:
+  struct Block {
+    size_t bytes;
+    uintptr_t first_page;
+    size_t page_bytes;
+  };
+
+  /// Addresses are not used again until the range is used up, so that freed memory stays untouchable.
+  uintptr_t find_room(size_t bytes) {
+    if (next_ == 0) next_ = device_begin() + kPage;
+    if (bytes > device_begin() + kDeviceSpan - next_) return 0;
+    const uintptr_t first = next_;
+    next_ += bytes;
+    return first;
+  }
+
+  std::mutex mutex_;
+  std::map<uintptr_t, Block> live_;
+  size_t used_ = 0;
+  uintptr_t next_ = 0;
+};
+
+DeviceMemory& memory() {
+  static DeviceMemory the_memory;
+  return the_memory;
+}
+
+cudaError_t done(cudaError_t error) {
+  if (error != cudaSuccess) set_last_error(error);
+  return error;
+}
+
+/// True when [pointer, pointer + bytes) is in one live allocation.
+bool in_device_memory(const void* pointer, size_t bytes) {
+  const Allocation allocation = find_allocation(pointer);
+  return allocation.bytes > 0 &&
+         bytes <= allocation.begin + allocation.bytes - reinterpret_cast<uintptr_t>(pointer);
+}
+
+/// One end of a copy: on the side that `device` says, and big enough?
+bool fits(const void* pointer, size_t bytes, bool device) {
+  if (device) return in_device_memory(pointer, bytes);
+  return pointer != nullptr && !is_device_address(pointer);
+}
+
+}  // namespace
+
+uintptr_t device_begin() {
+  static const uintptr_t begin = reserve_range();
+  return begin;
+}
+
+Allocation find_allocation(const void* address) {
+  return memory().holding(reinterpret_cast<uintptr_t>(address));
+}
+Allocation nearest_allocation(const void* address) {
+  return memory().nearest(reinterpret_cast<uintptr_t>(address));
+}
+
+}  // namespace simulator
+
+using namespace simulator;
+
+cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+  if (pointer == nullptr) return done(cudaErrorInvalidValue);
+  *pointer = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  *pointer = memory().allocate(bytes);
+  return done(*pointer != nullptr ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+cudaError_t cudaFree(void* pointer) {
+  if (pointer == nullptr || memory().release(pointer)) return cudaSuccess;
+  return done(cudaErrorInvalidValue);
+}
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
+  return cudaMalloc(pointer, bytes);
+}
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
+
+cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+  if (pointer == nullptr) return done(cudaErrorInvalidValue);
+  *pointer = std::malloc(bytes);
+  return done(*pointer != nullptr || bytes == 0 ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int) {
+  return cudaMallocHost(pointer, bytes);
+}
+cudaError_t cudaFreeHost(void* pointer) {
+  std::free(pointer);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  if (free == nullptr || total == nullptr) return done(cudaErrorInvalidValue);
+  *free = memory().free_bytes();
+  *total = device_memory_size();
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  const cudaError_t fault = cudaDeviceSynchronize();
+  if (fault != cudaSuccess) return fault;
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+    return done(cudaErrorInvalidMemcpyDirection);
+  if (bytes == 0) return cudaSuccess;
+  const bool by_address = kind == cudaMemcpyDefault;
+  const bool to_device = by_address ? is_device_address(to)
+                                    : kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device =
+      by_address ? is_device_address(from)
+                 : kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  if (!fits(to, bytes, to_device) || !fits(from, bytes, from_device))
+    return done(cudaErrorInvalidValue);
+  std::memmove(to, from, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t) {
+  return cudaMemcpy(to, from, bytes, kind);
+}
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind) {
+  if (width > to_pitch || width > from_pitch) return done(cudaErrorInvalidValue);
+  for (size_t row = 0; row < height; ++row) {
+    const cudaError_t error = cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
+                                         static_cast<const char*>(from) + row * from_pitch, width,
+                                         kind);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+  const cudaError_t fault = cudaDeviceSynchronize();
+  if (fault != cudaSuccess) return fault;
+  if (bytes == 0) return cudaSuccess;
+  if (!in_device_memory(to, bytes)) return done(cudaErrorInvalidValue);
+  std::memset(to, value, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) {
+  return cudaMemset(to, value, bytes);
+}
+
+cudaError_t simulator_copy_symbol(void* to, const void* from, size_t bytes, size_t room) {
+  if (bytes > room) return done(cudaErrorInvalidValue);
+  std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}

@@ -1,0 +1,273 @@
+// Errors, device properties, streams, events, kernel attributes.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "common/simulator/device.hpp"
+#include "common/simulator/report.hpp"
+#include "common/simulator/symbols.hpp"
+
+namespace simulator {
+namespace {
+
+thread_local cudaError_t last_error = cudaSuccess;
+thread_local cudaError_t kernel_fault = cudaSuccess;
+
+cudaError_t done(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+struct ErrorText {
+  cudaError_t error;
+  const char* name;
+  const char* text;
+};
+constexpr ErrorText kErrors[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
+     "invalid configuration argument"},
+    {cudaErrorInvalidSymbol, "cudaErrorInvalidSymbol", "invalid device symbol"},
+    {cudaErrorInvalidDevicePointer, "cudaErrorInvalidDevicePointer", "invalid device pointer"},
+    {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection",
+     "invalid copy direction for memcpy"},
+    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
+     "CUDA driver version is insufficient for CUDA runtime version"},
+    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
+     "no kernel image is available for execution on the device"},
+    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress",
+     "an illegal memory access was encountered"},
+    {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources",
+     "too many resources requested for launch"},
+    {cudaErrorAssert, "cudaErrorAssert", "device-side assert triggered"},
+    {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+    {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
+};
+
+const ErrorText& find_error(cudaError_t error) {
+  for (const ErrorText& entry : kErrors)
+    if (entry.error == error) return entry;
+  static constexpr ErrorText kUnrecognized{cudaErrorUnknown, "unrecognized error code",
+                                           "unrecognized error code"};
+  return kUnrecognized;
+}
+
+std::mutex limits_mutex;
+std::map<const void*, size_t> opted_in;  // dynamic shared memory that cudaFuncSetAttribute allowed
+
+}  // namespace
+
+void set_last_error(cudaError_t error) { last_error = error; }
+void set_kernel_fault(cudaError_t error) { last_error = kernel_fault = error; }
+
+size_t dynamic_shared_limit(const void* kernel, size_t fixed) {
+  const std::lock_guard lock(limits_mutex);
+  size_t limit = fixed < kSharedPerBlock ? kSharedPerBlock - fixed : 0;
+  for (const auto& [which, bytes] : opted_in)
+    if (which == kernel || kernel == nullptr) limit = std::max(limit, bytes);
+  return limit;
+}
+
+}  // namespace simulator
+
+using namespace simulator;
+
+// A kernel's fault is forgotten once it was told; on a GPU it stays until the process ends. So one
+// wrong kernel does not hide what the next one does.
+cudaError_t cudaGetLastError() {
+  const cudaError_t error = last_error;
+  last_error = kernel_fault = cudaSuccess;
+  return error;
+}
+cudaError_t cudaPeekAtLastError() { return last_error; }
+const char* cudaGetErrorName(cudaError_t error) { return find_error(error).name; }
+const char* cudaGetErrorString(cudaError_t error) { return find_error(error).text; }
+
+cudaError_t cudaDeviceSynchronize() {
+  const cudaError_t error = kernel_fault;
+  kernel_fault = cudaSuccess;
+  return done(error);
+}
+cudaError_t cudaDeviceReset() {
+  last_error = kernel_fault = cudaSuccess;
+  return cudaSuccess;
+}
+
+// ---- Device ----------------------------------------------------------------------------------------
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  if (count == nullptr) return done(cudaErrorInvalidValue);
+  *count = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  return done(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+}
+cudaError_t cudaGetDevice(int* device) {
+  if (device == nullptr) return done(cudaErrorInvalidValue);
+  *device = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (properties == nullptr) return done(cudaErrorInvalidValue);
+  if (device != 0) return done(cudaErrorInvalidDevice);
+  *properties = {};
+  std::snprintf(properties->name, sizeof properties->name, "CPU simulator");
+  size_t free = 0;
+  cudaMemGetInfo(&free, &properties->totalGlobalMem);
+  properties->sharedMemPerBlock = kSharedPerBlock;
+  properties->sharedMemPerBlockOptin = kSharedPerBlockOptin;
+  properties->sharedMemPerMultiprocessor = 228 * 1024;
+  properties->regsPerBlock = properties->regsPerMultiprocessor = 65536;
+  properties->warpSize = 32;
+  properties->maxThreadsPerBlock = 1024;
+  properties->maxThreadsDim[0] = properties->maxThreadsDim[1] = 1024;
+  properties->maxThreadsDim[2] = 64;
+  properties->maxGridSize[0] = 0x7fffffff;
+  properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
+  properties->major = 9;
+  properties->multiProcessorCount = kMultiprocessors;
+  properties->maxThreadsPerMultiProcessor = 2048;
+  properties->l2CacheSize = 50 << 20;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (value == nullptr) return done(cudaErrorInvalidValue);
+  cudaDeviceProp properties;
+  const cudaError_t error = cudaGetDeviceProperties(&properties, device);
+  if (error != cudaSuccess) return error;
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock: *value = properties.maxThreadsPerBlock; break;
+    case cudaDevAttrMaxSharedMemoryPerBlock: *value = int{kSharedPerBlock}; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = int{kSharedPerBlockOptin}; break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = 228 * 1024; break;
+    case cudaDevAttrMaxRegistersPerMultiprocessor: *value = 65536; break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = 2048; break;
+    case cudaDevAttrWarpSize: *value = 32; break;
+    case cudaDevAttrMultiProcessorCount: *value = kMultiprocessors; break;
+    case cudaDevAttrL2CacheSize: *value = properties.l2CacheSize; break;
+    case cudaDevAttrComputeCapabilityMajor: *value = properties.major; break;
+    case cudaDevAttrComputeCapabilityMinor: *value = properties.minor; break;
+    case cudaDevAttrClockRate: *value = 1'000'000; break;
+    default: return done(cudaErrorInvalidValue);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  if (version == nullptr) return done(cudaErrorInvalidValue);
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }
+
+// ---- Streams and events: all work is done when the call that asked for it returns -----------------
+
+struct CUstream_st {};
+struct CUevent_st {
+  bool recorded = false;
+  bool timed = true;
+  std::chrono::steady_clock::time_point when;
+};
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, 0); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int) {
+  if (stream == nullptr) return done(cudaErrorInvalidValue);
+  *stream = new CUstream_st;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  if (stream == nullptr) return done(cudaErrorInvalidResourceHandle);
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
+cudaError_t cudaStreamQuery(cudaStream_t) { return cudaDeviceSynchronize(); }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t event, unsigned int) {
+  return done(event != nullptr ? cudaSuccess : cudaErrorInvalidResourceHandle);
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+  if (event == nullptr) return done(cudaErrorInvalidValue);
+  *event = new CUevent_st;
+  (*event)->timed = !(flags & cudaEventDisableTiming);
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  if (event == nullptr) return done(cudaErrorInvalidResourceHandle);
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  if (event == nullptr) return done(cudaErrorInvalidResourceHandle);
+  event->recorded = true;
+  event->when = std::chrono::steady_clock::now();
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (event == nullptr) return done(cudaErrorInvalidResourceHandle);
+  return cudaDeviceSynchronize();
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
+  if (milliseconds == nullptr) return done(cudaErrorInvalidValue);
+  if (start == nullptr || stop == nullptr || !start->recorded || !stop->recorded || !start->timed ||
+      !stop->timed)
+    return done(cudaErrorInvalidResourceHandle);
+  *milliseconds = std::chrono::duration<float, std::milli>(stop->when - start->when).count();
+  return cudaSuccess;
+}
+
+// ---- Kernels ---------------------------------------------------------------------------------------
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  if (kernel == nullptr) return done(cudaErrorInvalidDeviceFunction);
+  if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
+    return done(value >= -1 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue);
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return done(cudaErrorInvalidValue);
+  if (value < 0 || static_cast<size_t>(value) + static_shared_bytes(kernel) > kSharedPerBlockOptin)
+    return done(cudaErrorInvalidValue);
+  const std::lock_guard lock(limits_mutex);
+  opted_in[kernel] = static_cast<size_t>(value);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
+  if (attributes == nullptr) return done(cudaErrorInvalidValue);
+  if (kernel == nullptr) return done(cudaErrorInvalidDeviceFunction);
+  *attributes = {};
+  attributes->sharedSizeBytes = static_shared_bytes(kernel);
+  attributes->maxThreadsPerBlock = 1024;
+  attributes->ptxVersion = attributes->binaryVersion = 90;
+  attributes->maxDynamicSharedSizeBytes =
+      static_cast<int>(dynamic_shared_limit(kernel, attributes->sharedSizeBytes));
+  return cudaSuccess;
+}
+
+/// By threads and shared memory alone: the simulator knows no registers.
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
+                                                          int block_size, size_t dynamic_shared) {
+  if (blocks == nullptr || block_size <= 0) return done(cudaErrorInvalidValue);
+  const size_t reserved = 1024;  // by the system, for each block
+  const size_t shared = static_shared_bytes(kernel) + dynamic_shared + reserved;
+  const int by_threads = block_size > 1024 ? 0 : 2048 / ((block_size + 31) / 32 * 32);
+  const int by_shared = static_cast<int>(228 * 1024 / shared);
+  *blocks = std::min({32, by_threads, by_shared});
+  return cudaSuccess;
+}

@@ -1,0 +1,147 @@
+// What the simulator says when the threads of a block can never go on, and when one of them crashes.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "common/check.hpp"
+#include "common/simulator/report.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr int kEarlyLine = __LINE__ + 3;
+__global__ void leaves_early(int limit) {
+  if (static_cast<int>(threadIdx.x) >= limit) return;
+  __syncthreads();
+}
+
+constexpr int kTwoLine = __LINE__ + 3;
+__global__ void two_barriers() {
+  if (threadIdx.x < 32) {
+    __syncthreads();  // one line
+  } else {
+    __syncthreads();  // another
+  }
+}
+
+constexpr int kShuffleLine = __LINE__ + 5;
+__global__ void shuffle_without_all_lanes(int* out) {
+  if (threadIdx.x == 5) {
+    __syncthreads();
+  } else {
+    out[threadIdx.x] = __shfl_xor_sync(0xffffffff, 1, 1);
+  }
+}
+
+__global__ void mask_without_caller() { __syncwarp(0x2); }
+__global__ void divide(int* out, int by) { out[0] = 7 / by; }
+__global__ void recurse(volatile int* out, int depth) {
+  volatile char page[3000] = {};
+  out[0] = page[depth % 3000];
+  if (depth >= 0) recurse(out, depth + 1);
+}
+__global__ void throws() { throw std::runtime_error("thrown in a kernel"); }
+constexpr int kFarLine = __LINE__ + 1;
+__global__ void reads_far(const float* in, float* out, long distance) { out[0] = in[distance]; }
+constexpr int kFloat4Line = __LINE__ + 2;
+__global__ void writes_float4(float* out, int at) {
+  *reinterpret_cast<float4*>(out + at) = make_float4(1, 2, 3, 4);
+}
+__global__ void fine(int* out) { out[threadIdx.x] = static_cast<int>(threadIdx.x); }
+
+std::string here(int line) { return "stuck_test.cu:" + std::to_string(line); }
+
+/// The error of the launch just made; the launch after it must work.
+cudaError_t error_of_launch() {
+  const cudaError_t error = cudaGetLastError();
+  int* out = nullptr;
+  CUDA_CHECK(cudaMalloc(&out, 64 * sizeof(int)));
+  fine<<<2, 64>>>(out);
+  CUDA_CHECK(cudaGetLastError());
+  int last = -1;
+  CUDA_CHECK(cudaMemcpy(&last, out + 63, sizeof last, cudaMemcpyDeviceToHost));
+  CHECK(last == 63);
+  CUDA_CHECK(cudaFree(out));
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("a barrier that some threads never reach is reported", "[simulator]") {
+  leaves_early<<<dim3(3, 2), 64>>>(40);
+  CHECK(error_of_launch() == cudaErrorLaunchFailure);
+  const std::string report = simulator::last_report();
+  CHECK_THAT(report, ContainsSubstring("barrier in leaves_early, block (0,0)"));
+  CHECK_THAT(report, ContainsSubstring("40 threads wait at __syncthreads()  " + here(kEarlyLine)));
+  CHECK_THAT(report, ContainsSubstring("24 threads left the kernel  first: thread (40,0)"));
+}
+
+TEST_CASE("threads at different barriers are reported with both lines", "[simulator]") {
+  two_barriers<<<1, 64>>>();
+  CHECK(error_of_launch() == cudaErrorLaunchFailure);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring(here(kTwoLine)));
+  CHECK_THAT(simulator::last_report(), ContainsSubstring(here(kTwoLine + 2)));
+}
+
+TEST_CASE("a shuffle whose lanes do not all come is reported", "[simulator]") {
+  int* out = nullptr;
+  CUDA_CHECK(cudaMalloc(&out, 32 * sizeof(int)));
+  shuffle_without_all_lanes<<<1, 32>>>(out);
+  CHECK(error_of_launch() == cudaErrorLaunchFailure);
+  CHECK_THAT(simulator::last_report(),
+             ContainsSubstring("31 threads wait at a shuffle  " + here(kShuffleLine)));
+  mask_without_caller<<<1, 32>>>();
+  CHECK(error_of_launch() == cudaErrorLaunchFailure);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("does not name the calling lane"));
+  CUDA_CHECK(cudaFree(out));
+}
+
+TEST_CASE("a crash of one thread ends the launch, not the program", "[simulator]") {
+  float* buffer = nullptr;
+  CUDA_CHECK(cudaMalloc(&buffer, 64 * sizeof(float)));
+
+  divide<<<4, 32>>>(reinterpret_cast<int*>(buffer), 0);
+  CHECK(error_of_launch() == cudaErrorLaunchFailure);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("divided by zero"));
+
+  recurse<<<1, 32>>>(reinterpret_cast<int*>(buffer), 0);
+  CHECK(error_of_launch() == cudaErrorLaunchFailure);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("stack in recurse"));
+
+  throws<<<2, 64>>>();
+  CHECK(error_of_launch() == cudaErrorLaunchFailure);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("thrown in a kernel"));
+
+  reads_far<<<1, 32>>>(buffer, buffer, 1 << 20);
+  CHECK(error_of_launch() == cudaErrorIllegalAddress);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("past the end of an allocation"));
+  CHECK_THAT(simulator::last_report(), ContainsSubstring(here(kFarLine)));
+
+  reads_far<<<1, 32>>>(nullptr, buffer, 0);
+  CHECK(error_of_launch() == cudaErrorIllegalAddress);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("null pointer"));
+
+  writes_float4<<<1, 1>>>(buffer, 1);
+  CHECK(error_of_launch() == cudaErrorMisalignedAddress);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring(here(kFloat4Line)));
+  CUDA_CHECK(cudaFree(buffer));
+}
+
+TEST_CASE("freed device memory can no longer be read", "[simulator]") {
+  float *freed = nullptr, *out = nullptr;
+  CUDA_CHECK(cudaMalloc(&freed, 64 * sizeof(float)));
+  CUDA_CHECK(cudaMalloc(&out, 64 * sizeof(float)));
+  CUDA_CHECK(cudaFree(freed));
+  reads_far<<<1, 1>>>(freed, out, 0);
+  CHECK(error_of_launch() == cudaErrorIllegalAddress);
+  CUDA_CHECK(cudaFree(out));
+}
+
+TEST_CASE("a kernel's fault shows at the next call that waits", "[simulator]") {
+  leaves_early<<<1, 64>>>(40);
+  CHECK(cudaDeviceSynchronize() == cudaErrorLaunchFailure);
+  CHECK(cudaGetLastError() == cudaErrorLaunchFailure);
+  CHECK(cudaGetLastError() == cudaSuccess);
+}

@@ -1,0 +1,384 @@
+#include "common/simulator/translate_source.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace simulator {
+namespace {
+
+// ---- The source as tokens. Comments, white space and all directives but #define are left out.
+
+struct Token {
+  enum Kind { word, literal, sign } kind;
+  std::string_view text;
+  size_t begin, end;  // in the source
+  int define;         // 0, or which #define it belongs to
+};
+
+bool in_word(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalnum(byte) || c == '_' || byte >= 0x80;
+}
+
+/// One past the quote that closes the literal at `at`. One that is left open (an apostrophe in text
+/// that #if removes) ends with its line.
+size_t quoted_end(std::string_view source, size_t at) {
+  const char quote = source[at++];
+  for (; at < source.size() && source[at] != '\n'; ++at) {
+    if (source[at] == quote) return at + 1;
+    if (source[at] == '\\') ++at;
+  }
+  return std::min(at, source.size());
+}
+
+/// R"x(…)x" with its quote at `at`.
+size_t raw_string_end(std::string_view source, size_t at) {
+  const size_t open = source.find('(', at);
+  if (open == source.npos) return source.size();
+  const std::string close = ")" + std::string(source.substr(at + 1, open - at - 1)) + "\"";
+  const size_t end = source.find(close, open);
+  return end == source.npos ? source.size() : end + close.size();
+}
+
+size_t number_end(std::string_view source, size_t at) {
+  for (; at < source.size(); ++at) {
+    const char next = at + 1 < source.size() ? source[at + 1] : ' ';
+    if (std::string_view("eEpP").find(source[at]) != std::string_view::npos &&
+        (next == '+' || next == '-'))
+      ++at;
+    else if (!in_word(source[at]) && source[at] != '.' && !(source[at] == '\'' && in_word(next)))
+      break;
+  }
+  return at;
+}
+
+size_t sign_end(std::string_view source, size_t at) {
+  // `>` always stands alone: it may close a template argument list.
+  for (std::string_view sign : {"<<<", "<=>", "<<", "<=", ">=", "->", "::"})
+    if (source.substr(at, sign.size()) == sign) return at + sign.size();
+  return at + 1;
+}
+
+std::vector<Token> tokenize(std::string_view source) {
+  std::vector<Token> tokens;
+  int defines = 0, define = 0;
+  bool line_is_empty = true, skip = false;  // skip: in a directive that is not #define
+  const auto is_at = [&](size_t at, std::string_view text) {
+    return source.substr(at, text.size()) == text;
+  };
+  for (size_t at = 0; at < source.size();) {
+    const char c = source[at];
+    if (c == '\n') {
+      define = 0, skip = false, line_is_empty = true;
+      ++at;
+    } else if (is_at(at, "\\\n") || is_at(at, "\\\r\n")) {
+      at = source.find('\n', at) + 1;
+    } else if (std::isspace(static_cast<unsigned char>(c))) {
+      ++at;
+    } else if (is_at(at, "//")) {
+      while (at < source.size() && source[at] != '\n') at += is_at(at, "\\\n") ? 2 : 1;
+    } else if (is_at(at, "/*")) {
+      at = std::min(source.find("*/", at + 2), source.size() - 2) + 2;
+    } else {
+      size_t end;
+      Token::Kind kind = Token::literal;
+      if (std::isdigit(static_cast<unsigned char>(c))) {
+        end = number_end(source, at);
+      } else if (c == '"' || c == '\'') {
+        end = quoted_end(source, at);
+      } else if (in_word(c)) {
+        end = at;
+        while (end < source.size() && in_word(source[end])) ++end;
+        const std::string_view text = source.substr(at, end - at);
+        const bool is_raw = is_at(end, "\"") && (text == "R" || text == "LR" || text == "uR" ||
+                                                 text == "UR" || text == "u8R");
+        if (is_raw) end = raw_string_end(source, end);
+        kind = is_raw ? Token::literal : Token::word;
+      } else {
+        end = sign_end(source, at);
+        kind = Token::sign;
+      }
+      if (c == '#' && line_is_empty) {
+        const size_t name = source.find_first_not_of(" \t", end);
+        skip = name == source.npos || !is_at(name, "define");
+        define = skip ? 0 : ++defines;
+      }
+      if (!skip) tokens.push_back({kind, source.substr(at, end - at), at, end, define});
+      line_is_empty = false;
+      at = end;
+    }
+  }
+  return tokens;
+}
+
+bool one_of(std::string_view text, std::initializer_list<std::string_view> list) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+// ---- The two rewrites.
+
+class Translator {
+ public:
+  Translator(std::string_view source, const std::string& path)
+      : source_(source), path_(path), tokens_(tokenize(source)) {}
+
+  std::string run() {
+    for (size_t i = 0; i < tokens_.size(); ++i) {
+      if (tokens_[i].text == "<<<" && tokens_[i].kind == Token::sign) rewrite_launch(i);
+      if (tokens_[i].text == "__shared__") rewrite_shared(i);
+      track_scope(i);
+    }
+    std::string out = "#line 1 \"";
+    for (char c : path_) out += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    out += "\"\n";
+    size_t at = 0;
+    for (const auto& [begin, edit] : edits_) {
+      out += source_.substr(at, begin - at);
+      out += edit.second;
+      at = edit.first;
+    }
+    return out + std::string(source_.substr(at));
+  }
+
+ private:
+  [[noreturn]] void fail(size_t token, const std::string& message) const {
+    const auto line = 1 + std::count(source_.begin(), source_.begin() + tokens_[token].begin, '\n');
+    throw TranslateError(path_ + ":" + std::to_string(line) + ": " + message);
+  }
+
+  /// The text of token `i`, as seen from token `from`: "" past either end of the file or of the
+  /// #define that `from` is in.
+  std::string_view text(size_t i, size_t from) const {
+    return i < tokens_.size() && tokens_[i].define == tokens_[from].define ? tokens_[i].text : "";
+  }
+  /// A word that can be a name, not a literal and not a word that comes before an expression.
+  bool is_name(size_t i, size_t from) const {
+    return !text(i, from).empty() && tokens_[i].kind == Token::word &&
+           !one_of(tokens_[i].text, {"return", "else", "do", "if", "while", "for", "switch", "case",
+                                     "constexpr", "throw", "co_return", "co_yield", "template"});
+  }
+
+  /// The bracket that the one at `close` closes, looking back. Of < and > only those outside the
+  /// other brackets count. tokens_.size() if there is none.
+  size_t opening(size_t close) const {
+    std::string open;
+    for (size_t i = close; i <= close && !text(i, close).empty(); --i) {
+      const char c =
+          tokens_[i].kind == Token::sign && tokens_[i].text.size() == 1 ? tokens_[i].text[0] : ' ';
+      const bool angles = open.empty() ? text(close, close) == ">" : open.back() == '<';
+      if (c == ')' || c == ']' || c == '}' || (c == '>' && angles)) {
+        open += c == ')' ? '(' : c == ']' ? '[' : c == '}' ? '{' : '<';
+      } else if (c == '(' || c == '[' || c == '{' || (c == '<' && angles)) {
+        if (open.back() != c) break;
+        open.pop_back();
+        if (open.empty()) return i;
+      } else if (c == ';' && angles) {
+        break;
+      }
+    }
+    return tokens_.size();
+  }
+
+  /// The first token of the kernel's name: `a::b<int>`, `(pointer)`, `table[i]`, `T::template
+  /// k<2>`.
+  size_t name_begin(size_t chevron) const {
+    for (size_t begin = chevron;;) {
+      const size_t last = begin - 1;
+      const std::string_view end = text(last, chevron);
+      if (end == ">" || end == ")" || end == "]") {
+        begin = opening(last);
+        if (begin == tokens_.size()) fail(chevron, "unbalanced brackets before <<<");
+        const bool has_head = is_name(begin - 1, chevron) || text(begin - 1, chevron) == ">";
+        if (has_head) continue;  // a template's arguments, a call's or an index: the rest precedes
+        if (end == ")") return begin;
+      } else if (is_name(last, chevron)) {
+        begin = last;
+        const size_t joint = begin - (text(begin - 1, chevron) == "template" ? 2 : 1);
+        const std::string_view sign = text(joint, chevron);
+        const bool is_global = !is_name(joint - 1, chevron) && text(joint - 1, chevron) != ">";
+        if (sign == "::" && is_global) return joint;
+        if (!one_of(sign, {"::", ".", "->"})) return begin;
+        begin = joint;
+        continue;
+      }
+      fail(chevron, "no kernel name before <<<: write kernel<<<grid, block>>>(arguments)");
+    }
+  }
+
+  /// The first of the three `>` that close the launch's configuration. They stand outside all
+  /// brackets and before a `(`. So may the `>>>` of f<g<h<1>>>(x): templates are closed first, and
+  /// if no close is left then (a `<` meant "less"), the last `>>>(` of the statement is the one.
+  size_t config_end(size_t chevron) const {
+    std::string open;
+    size_t angles = 0, last = 0;
+    for (size_t i = chevron + 1; !text(i, chevron).empty(); ++i) {
+      const std::string_view token = text(i, chevron);
+      if (token == "(" || token == "[" || token == "{") {
+        open += token == "(" ? ')' : token == "[" ? ']' : '}';
+      } else if (token == ")" || token == "]" || token == "}") {
+        if (open.empty() || open.back() != token[0]) break;
+        open.pop_back();
+      } else if (open.empty()) {
+        if (token == ";" || token == "<<<") break;
+        if (token == "<") ++angles;
+        if (token != ">") continue;
+        size_t run = 1;
+        while (text(i + run, chevron) == ">" && tokens_[i + run].begin == tokens_[i].begin + run)
+          ++run;
+        if (run >= 3 && text(i + run, chevron) == "(") {
+          last = i + run - 3;
+          if (run >= angles + 3) return last;
+        }
+        angles -= std::min(angles, run);
+        i += run - 1;
+      }
+    }
+    if (last == 0)
+      fail(chevron, "this <<< has no matching >>>(: write <<<grid, block>>>(arguments)");
+    return last;
+  }
+
+  void rewrite_launch(size_t chevron) {
+    const size_t begin = name_begin(chevron), close = config_end(chevron);
+    std::vector<size_t> name;
+    for (size_t i = begin; i < chevron; ++i) name.push_back(i);
+    const std::string kernel = joined(name);
+    replace(begin, chevron,
+            "::simulator::launch_site(" + as_string(name) + ", [&](auto... args_) { " + kernel +
+                "(args_...); }, [&](auto address_of_) -> decltype(address_of_(" + kernel +
+                ")) { return address_of_(" + kernel + "); }, ");
+    replace(close, close + 2, ")");
+  }
+
+  void rewrite_shared(size_t keyword) {
+    size_t begin = keyword;  // the first of the words that may precede __shared__
+    for (;;) {
+      if (one_of(text(begin - 1, keyword), {"extern", "const", "volatile"})) {
+        --begin;
+      } else if (const size_t open = text(begin - 1, keyword) == ")" ? opening(begin - 1) : 0;
+                 open != 0 && one_of(text(open - 1, keyword), {"alignas", "__align__"})) {
+        begin = open - 1;
+      } else {
+        break;
+      }
+    }
+    bool is_extern = false;
+    std::vector<size_t> type, extents;  // tokens of "unsigned char NAME" and what follows "[]"
+    size_t i = begin;
+    const auto at_array = [&] { return text(i, keyword) == "[" && text(i + 1, keyword) == "]"; };
+    for (; !at_array() && !one_of(text(i, keyword), {"", ";"}); ++i) {
+      const std::string_view token = tokens_[i].text;
+      if (token == "alignas" || token == "__align__") {
+        int depth = 0;
+        do {
+          ++i;
+          depth += (text(i, keyword) == "(") - (text(i, keyword) == ")");
+        } while (depth > 0 && !text(i, keyword).empty());
+      } else if (token == "extern") {
+        is_extern = true;
+      } else if (token != "__shared__") {
+        type.push_back(i);
+      }
+    }
+    if (!is_extern) return;
+    const bool is_array = at_array();
+    for (i += 2; is_array && !one_of(text(i, keyword), {"", ";"}); ++i) extents.push_back(i);
+    const bool is_one = extents.empty() || tokens_[extents[0]].text == "[";
+    if (!is_array || !is_one || type.size() < 2 || tokens_[type.back()].kind != Token::word)
+      fail(keyword, "dynamic shared memory: write extern __shared__ TYPE NAME[];");
+    if (tokens_[keyword].define == 0 && !in_function())
+      fail(keyword, "dynamic shared memory: move this extern __shared__ array into the kernel");
+    const std::string name(tokens_[type.back()].text);
+    type.pop_back();
+    const std::string element = joined(type), rest = joined(extents);
+    replace(
+        begin, i - 1,
+        (rest.empty() ? element + "* const " + name : element + " (* const " + name + ")" + rest) +
+            " = ::simulator::dynamic_shared<" + element + rest + ">()");
+  }
+
+  /// Keeps, for each open brace, whether it is a namespace's.
+  void track_scope(size_t i) {
+    if (tokens_[i].define != 0) return;
+    if (tokens_[i].text == "{") {
+      bool is_namespace = false;
+      for (size_t j = i - 1; !one_of(text(j, i), {"", ";", "{", "}"}); --j)
+        is_namespace |= text(j, i) == "namespace" ||
+                        (text(j, i) == "extern" && tokens_[j + 1].kind == Token::literal);
+      scopes_.push_back(is_namespace);
+    } else if (tokens_[i].text == "}" && !scopes_.empty()) {
+      scopes_.pop_back();
+    }
+  }
+  bool in_function() const {
+    return std::find(scopes_.begin(), scopes_.end(), false) != scopes_.end();
+  }
+
+  // ---- Text.
+
+  /// The tokens on one line, without comments.
+  std::string joined(const std::vector<size_t>& list) const {
+    std::string out;
+    for (size_t n = 0; n < list.size(); ++n) {
+      if (n > 0 && tokens_[list[n - 1]].end != tokens_[list[n]].begin) out += ' ';
+      out += tokens_[list[n]].text;
+    }
+    return out;
+  }
+
+  /// The same as a string literal. In a macro, a parameter T is put in as #T.
+  std::string as_string(const std::vector<size_t>& list) const {
+    const std::vector<std::string_view> parameters = macro_parameters(list[0]);
+    std::string out = "\"";
+    for (size_t n = 0; n < list.size(); ++n) {
+      if (n > 0 && tokens_[list[n - 1]].end != tokens_[list[n]].begin) out += ' ';
+      const std::string token(tokens_[list[n]].text);
+      if (std::find(parameters.begin(), parameters.end(), token) != parameters.end()) {
+        out += "\" #" + token + " \"";
+        continue;
+      }
+      for (char c : token) out += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    }
+    return out + "\"";
+  }
+
+  std::vector<std::string_view> macro_parameters(size_t i) const {
+    if (tokens_[i].define == 0) return {};
+    size_t hash = i;
+    while (!text(hash - 1, i).empty()) --hash;
+    size_t at = hash + 3;  // # define NAME (
+    std::vector<std::string_view> names;
+    if (text(at, i) == "(" && tokens_[at].begin == tokens_[at - 1].end)
+      for (; !one_of(text(at, i), {"", ")"}); ++at)
+        if (tokens_[at].kind == Token::word) names.push_back(text(at, i));
+    return names;
+  }
+
+  /// Puts `text` in the place of the tokens first … last and keeps the line breaks among them.
+  void replace(size_t first, size_t last, std::string text) {
+    for (size_t at = tokens_[first].begin; at < tokens_[last].end; ++at)
+      if (source_[at] == '\n') text += tokens_[first].define != 0 ? "\\\n" : "\n";
+    edits_[tokens_[first].begin] = {tokens_[last].end, std::move(text)};
+  }
+
+  std::string_view source_;
+  const std::string& path_;
+  std::vector<Token> tokens_;
+  std::vector<bool> scopes_;
+  std::map<size_t, std::pair<size_t, std::string>> edits_;  // begin -> end, new text
+};
+
+}  // namespace
+
+std::string translate_source(const std::string& source, const std::string& path) {
+  const bool has_mark = source.compare(0, 3, "\xEF\xBB\xBF") == 0;  // UTF-8's byte order mark
+  return Translator(std::string_view(source).substr(has_mark ? 3 : 0), path).run();
+}
+
+}  // namespace simulator

@@ -1,0 +1,23 @@
+// Makes C++ of a .cu file. CUDA C++ has two constructs that C++ has not; they are rewritten and all
+// else stays as it is, on the line where it was:
+//
+//   kernel<<<grid, block>>>(x);   ->  ::simulator::launch_site("kernel", …, grid, block)(x);
+//   extern __shared__ float s[];  ->  float* const s = ::simulator::dynamic_shared<float>();
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace simulator {
+
+/// A launch or a declaration that is not understood. what() reads "path:line: …".
+struct TranslateError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The C++ for `source`. Its first line is `#line 1 "path"`, so that compilers and debuggers show
+/// the .cu file; each line of the source then gives one line. Comments and literals are not
+/// touched, and of the preprocessor's lines only #define is. Throws TranslateError.
+std::string translate_source(const std::string& source, const std::string& path);
+
+}  // namespace simulator
