@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "common/simulator/block.hpp"
-#include "common/simulator/device.hpp"
 
 namespace simulator {
 namespace {
@@ -14,9 +13,8 @@ namespace {
 inline void access(const void* address, size_t bytes, bool is_store) {
   Worker* worker = current_worker();
   if (worker == nullptr) return;
-  static const uintptr_t device = device_begin();
   const uintptr_t at = reinterpret_cast<uintptr_t>(address);
-  if (at - device < kDeviceSpan) {
+  if (at - worker->device < kDeviceSpan) {
     (is_store ? worker->work.global_store_bytes : worker->work.global_load_bytes) +=
         static_cast<int64_t>(bytes);
   } else if (worker->is_shared(at)) {

@@ -27,8 +27,6 @@ constexpr size_t kPage = 4096;
 constexpr size_t kSharedMemory = 227 * 1024;
 constexpr unsigned char kPoison = 0xff;  // NaN as float, -1 as int: as in common/device_buffer.hpp
 
-constinit thread_local Worker* the_worker = nullptr;
-
 unsigned char* map_pages(size_t bytes) {
   void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -67,7 +65,7 @@ const char* name_of(WarpKind kind) {
 
 }  // namespace
 
-Worker* current_worker() { return the_worker; }
+constinit thread_local Worker* the_worker = nullptr;
 
 Worker::Worker()
     : stacks_(map_pages(kMaxThreads * kStack)),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/backend.hpp"
+#include "common/simulator/device.hpp"
 #include "device_functions.h"
 #include "launch_site.h"
 
@@ -55,6 +56,7 @@ class Worker {
   [[noreturn]] void crash(int signal, const void* address, const void* instruction);
 
   tutorial::Work work;
+  const uintptr_t device = device_begin();  // at hand for the test of every access
 
  private:
   enum class State : uint8_t { not_started, ready, at_barrier, at_warp_operation, finished };
@@ -112,6 +114,7 @@ class Worker {
 };
 
 /// The worker of this OS thread while it runs a block, else null.
-Worker* current_worker();
+extern constinit thread_local Worker* the_worker;
+inline Worker* current_worker() { return the_worker; }
 
 }  // namespace simulator
