@@ -1,15 +1,18 @@
 // What every chapter's main() does: options, inputs, check, time, table.
 //
 //   int main(int argc, char** argv) {
-//     return tutorial::run_chapter(argc, argv, "01_naive_matmul", "C = A·B …", [](Chapter& chapter) {
+//     return tutorial::run_chapter(argc, argv, "01_naive_matmul", "C = A·B …", [](auto& chapter) {
 //       int64_t M, N, K;
-//       chapter.size("--m", M, {.gpu = 4096, .cpu = 192}, "rows of A and C");      // 1. options
+//       // 1. options
+//       chapter.size("--m", M, {.gpu = 4096, .cpu = 192}, "rows of A and C");
 //       chapter.input("a", {{"--m"}, {"--k"}}, "the left matrix");
 //       chapter.steps(steps);
-//       chapter.parse();                                                           // 2. sizes known
-//       chapter.problem("C[…] = …", {.flop = …, .bytes = …}, {M, N});              // 3. the problem
+//       chapter.parse();
+//       // 2. sizes are known: say what the problem is
+//       chapter.problem("C[…] = …", {.flop = …, .bytes = …}, {M, N});
 //       chapter.check_with([&](auto got, const Layout& layout) { … });
-//       for (const auto& step : steps)                                             // 4. one row a step
+//       // 3. one row a step
+//       for (const auto& step : steps)
 //         chapter.run(step, [&](float* C) { step.launch(chapter.device("a"), …, C, M, N, K); });
 //       chapter.vendor("cuBLAS", [&](float* C) { … });
 //     });
@@ -49,14 +52,14 @@ using Check = std::function<Comparison(std::span<const float> got, const Layout&
 /// One line of the table. What is left empty is the chapter's.
 struct Row {
   std::string name;
-  std::string idea;
+  std::string idea = {};
   Tile tile = {};
-  std::string needs;                   // as in Step
-  std::function<void(float*)> launch;  // writes the output; timed
-  std::function<void(float*)> before;  // runs before each launch, not timed: restores what it reads
-  std::vector<int64_t> shape;          // of the output, else the chapter's
-  Check check;
-  Cost cost;              // for this row's own "of bound" (a stage of a pipeline), else the chapter's
+  std::string needs = {};                   // as in Step
+  std::function<void(float*)> launch = {};  // writes the output; timed
+  std::function<void(float*)> before = {};  // before each launch, not timed: restores what it reads
+  std::vector<int64_t> shape = {};          // of the output, else the chapter's
+  Check check = {};
+  Cost cost = {};  // for this row's own "of bound" (a stage of a pipeline), else the chapter's
   bool is_stage = false;  // indented in the table; no "of vendor"; not what --output writes
 };
 
@@ -66,12 +69,14 @@ class Chapter {
 
   // ---- 1. what the program takes; before parse()
 
-  /// A size option, >= 0. `value` is set by parse(): from --input files, the option, or the default.
+  /// A size option, >= 0. `value` is set by parse(): from --input files, the option, or the
+  /// default.
   void size(const char* option, int64_t& value, DefaultSize usual, const char* help);
   /// A size that equals another one unless given: --kv-heads like --heads.
   void size_like(const char* option, int64_t& value, const char* other, const char* help);
   void flag(const char* option, bool& value, const char* help);  // "--full"; "--full,!--causal" too
-  void text(const char* option, std::string& value, const char* help);  // its default stays if absent
+  /// The value that the variable has at the call is the default of text() and number().
+  void text(const char* option, std::string& value, const char* help);
   void number(const char* option, double& value, const char* help);
   /// A tensor: from `--input name=file.npy`, else by --init and --seed.
   void input(const char* name, std::vector<Extent> shape, const char* help);
@@ -81,8 +86,8 @@ class Chapter {
   }
   void add_step(std::string name, std::string idea, std::string needs = "");
 
-  /// Reads the command line and the input files. Ends the program for --help and --list. Throws Error
-  /// for anything that it does not understand.
+  /// Reads the command line and the input files. Ends the program for --help and --list. Throws
+  /// Error for anything that it does not understand.
   void parse();
 
   // ---- 2. after parse()
@@ -115,8 +120,12 @@ class Chapter {
   void run(const Step<Launcher>& step, std::function<void(float*)> launch,
            std::function<void(float*)> before = {}) {
     if (selected(step.name))
-      run(Row{.name = step.name, .idea = step.idea, .tile = step.tile, .needs = step.needs,
-              .launch = std::move(launch), .before = std::move(before)});
+      run(Row{.name = step.name,
+              .idea = step.idea,
+              .tile = step.tile,
+              .needs = step.needs,
+              .launch = std::move(launch),
+              .before = std::move(before)});
   }
   /// Returns true when the result was right.
   bool run(Row row);
@@ -134,8 +143,8 @@ class Chapter {
   std::unique_ptr<State> state_;
 };
 
-/// Runs `body` and prints the table. Exit status: 0, or 1 when a kernel was wrong or failed, or 2 with
-/// one sentence on stderr when `body` threw Error.
+/// Runs `body` and prints the table. Exit status: 0, or 1 when a kernel was wrong or failed, or 2
+/// with one sentence on stderr when `body` threw Error.
 int run_chapter(int argc, char** argv, const char* name, const char* summary,
                 const std::function<void(Chapter&)>& body);
 

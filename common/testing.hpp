@@ -1,5 +1,5 @@
-// Helpers for the chapters' Catch2 tests. Link with the CMake target `tutorial_testing`, whose main()
-// checks that the backend can run and prints the device.
+// Helpers for the chapters' Catch2 tests. Link with the CMake target `tutorial_testing`, whose
+// main() checks that the backend can run and prints the device.
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
@@ -22,7 +22,7 @@ namespace tutorial {
 template <class Launcher>
 void skip_unless_runnable(const Step<Launcher>& step) {
   const std::string reason = why_not_here(step.needs);
-  if (!reason.empty()) SKIP(step.name << " skipped: " << reason);
+  if (!reason.empty()) SKIP(step.name << ": " << reason);
 }
 
 /// Runs `launch` on a poisoned, guarded output and compares. `offset` (in floats) misaligns the

@@ -1,0 +1,144 @@
+// What a Chapter remembers. Private to common/chapter*.cpp and their tests.
+//
+//   chapter.cpp          run_chapter(), the problem and the end of the program
+//   chapter_options.cpp  the command line (the only file that knows CLI11)
+//   chapter_inputs.cpp   sizes from options and files; the inputs' values
+//   chapter_rows.cpp     one step: launch, check, time
+//   chapter_table.cpp    the table and --csv
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/backend.hpp"
+#include "common/chapter.hpp"
+#include "common/device_buffer.hpp"
+#include "common/npy.hpp"
+#include "common/random.hpp"
+#include "common/roofline.hpp"
+#include "common/timing.hpp"
+
+namespace tutorial {
+
+/// Thrown to end the program well: after --help and --list.
+struct Finished {};
+
+struct SizeOption {
+  std::string option;
+  int64_t* value;
+  DefaultSize usual;
+  std::string like;  // the option whose value is the default; "": `usual` is
+  std::string help;
+  std::string source;  // who set the value: "the command line", "a.npy (5×7)"; "": nobody yet
+};
+
+template <class T>
+struct Setting {
+  std::string option;
+  T* value;
+  std::string help;
+};
+
+struct Input {
+  std::string name;
+  std::vector<Extent> extents;
+  std::string help;
+  bool from_file = false;
+  std::vector<int64_t> shape = {};                // known after parse()
+  std::optional<std::vector<float>> values = {};  // read by parse(), or made at the first use
+  std::optional<DeviceBuffer<float>> copy = {};   // on the device
+};
+
+struct ListedStep {
+  std::string name, idea, needs;
+};
+
+enum class Verdict { ok, wrong, failed, refused, skipped };
+
+/// What became of one row of the table.
+struct Result {
+  std::string name;
+  int number = 0;  // the step's place in the list, from 1; 0: it is not in the list
+  bool is_stage = false, is_vendor = false;
+  Verdict verdict = Verdict::ok;
+  std::string message;              // why it was not checked: failed, refused, skipped
+  double max_error = 0, bound = 0;  // of the check
+  Cost cost = {};                   // the least work for this row
+  double bound_ms = 0;              // the shortest time that the device's ceilings allow
+  bool by_arithmetic = false;       // which ceiling that is
+  std::optional<Timing> time = {};  // a right result, on a backend with a clock
+  std::optional<Work> work = {};    // a right result, on a backend that counts
+};
+
+/// One line a row, with a line of column heads first. A column that would say nothing is left out.
+std::string table_text(const std::vector<Result>& results, bool has_clock);
+/// The same, and more, for other programs: one line of names, then one line a row.
+std::string csv_text(const std::vector<Result>& results, const std::string& chapter,
+                     const std::string& device, const std::string& problem);
+
+/// 2950, 29.5, 2.95: three digits that matter, without an exponent.
+std::string three_digits(double value);
+
+/// A whole number in [least, most], all of `text`. Throws Error that names the option and the text.
+int64_t parse_whole(const std::string& option, const std::string& text, int64_t least,
+                    int64_t most);
+double parse_number(const std::string& option, const std::string& text);
+/// "a, b, c"
+std::string join(const std::vector<std::string>& words);
+
+struct Chapter::State {
+  // The program.
+  int argc = 0;
+  char** argv = nullptr;
+  std::string name, summary;
+  std::vector<SizeOption> sizes;
+  std::vector<Setting<bool>> flags;
+  std::vector<Setting<std::string>> texts;
+  std::vector<Setting<double>> numbers;
+  std::vector<Input> inputs;
+  std::vector<ListedStep> steps;
+
+  // The command line.
+  int64_t seed = 1;
+  Init init = Init::uniform;
+  int repeats = 20;
+  std::vector<std::string> kernels;  // empty: all
+  std::string output_path, csv_path;
+
+  // The problem.
+  std::string device, problem_line;
+  Cost cost = {};
+  std::vector<int64_t> output_shape;
+  std::string output_name = "C";
+  Check check;
+
+  // The rows.
+  std::vector<Result> results;
+  std::vector<std::string> notes;
+  std::string device_lost;       // the name of the row after which the device does nothing more
+  Tensor output;                 // for --output: the last right result of a step
+  std::string output_step = "";  // and that step
+
+  /// Sets all of "The command line" and the chapter's own options.
+  void read_command_line();
+  void print_list() const;
+  void print_inputs_help() const;
+  /// Reads "name=file.npy" and takes sizes from the file's shape.
+  void read_input(const std::string& assignment);
+  /// Gives each size that nobody set its default, and each input its shape.
+  void settle_sizes();
+  std::string extents_text(const Input& input) const;  // "(batch, 3·channels)"
+  std::string sizes_text() const;                      // "M=130 N=70 K=45"
+  Input& find_input(const std::string& input);
+  SizeOption& find_size(const std::string& option);
+
+  void require_memory(double scratch_bytes) const;
+  bool run_row(const Row& row, bool is_vendor);
+  /// Launches once on a poisoned output, checks, then times or counts. Fills in `result`.
+  void launch_and_check(const Row& row, Result& result);
+  void write_files() const;
+};
+
+}  // namespace tutorial

@@ -1,0 +1,156 @@
+// The frame's command line and input files: what is taken, and how the rest is refused.
+#include <catch2/generators/catch_generators.hpp>
+
+#include "common/tests/copies.hpp"
+
+using namespace tutorial;
+using namespace tutorial::copies;
+
+TEST_CASE("--list and --help", "[chapter]") {
+  const Ended list = run_copies({"--list"}, {kRight, kElsewhere});
+  CHECK(list.status == 0);
+  CHECK(list.out ==
+        "right      copies the right values\n"
+        "elsewhere  for other GPUs  [needs sm_10a]\n");
+
+  const Ended help = run_copies({"--help"});
+  CHECK(help.status == 0);
+  for (const char* part :
+       {"Sizes:", "rows of C (default: 3)", "(default: 40 on a GPU, 4 on the CPU)",
+        "that of --heads", "--mask", "the opposite of --full", "Tensors:", "--input", "--output",
+        "--init", "uniform|normal|", "Run:", "--kernel", "--csv", "--list",
+        "qkv (m, 3·heads): three in one"})
+    CHECK_THAT(help.out, ContainsSubstring(part));
+}
+
+TEST_CASE("--kernel chooses", "[chapter]") {
+  const std::vector<Step<Launcher>> steps = {kRight, kOffByOne, kAlsoRight};
+  for (const Words& arguments :
+       {Words{"--kernel", "right,also_right"}, Words{"--kernel=right", "--kernel=also_right"}}) {
+    const Ended ended = run_copies(arguments, steps);
+    CHECK(ended.status == 0);
+    CHECK_THAT(ended.out, ContainsSubstring("1 right") && ContainsSubstring("3 also_right") &&
+                              ContainsSubstring("cuCopy") && !ContainsSubstring("off_by_one"));
+  }
+  check_refused(run_copies({"--kernel", "right,left"}, steps),
+                {"\"left\"", "--kernel takes right, off_by_one, also_right"});
+}
+
+TEST_CASE("Options set what they say", "[chapter]") {
+  Seen seen;
+  SECTION("defaults") {
+    CHECK(run_copies({}, {kRight}, &seen).status == 0);
+    CHECK(seen.N == (device_has_clock() ? 40 : 4));
+    CHECK((seen.heads == 2 && seen.kv_heads == 2 && !seen.full));
+    CHECK((seen.mask == "none" && seen.beta == 0.5 && seen.seed == 1 && seen.repeats == 20));
+    CHECK(seen.a.size() == 15);
+    CHECK(seen.a[0] != seen.b[0]);  // another seed for each input
+  }
+  SECTION("all given") {
+    const Words arguments = {"--m=7",  "--n",    "8",      "--heads", "6", "--full",    "--mask",
+                             "causal", "--beta", "-1.5e1", "--seed",  "9", "--repeats", "3"};
+    CHECK(run_copies(arguments, {kRight}, &seen).status == 0);
+    CHECK((seen.M == 7 && seen.N == 8 && seen.K == 5 && seen.heads == 6 && seen.kv_heads == 6));
+    CHECK((seen.full && seen.mask == "causal" && seen.beta == -15));
+    CHECK((seen.seed == 9 && seen.repeats == 3));
+  }
+  SECTION("opposites, and a size that need not be like another") {
+    seen.full = true;
+    CHECK(run_copies({"--causal", "--kv-heads", "1"}, {kRight}, &seen).status == 0);
+    CHECK((!seen.full && seen.heads == 2 && seen.kv_heads == 1));
+  }
+  SECTION("the seed and the kind of values") {
+    Seen other;
+    CHECK(run_copies({"--seed", "2"}, {kRight}, &seen).status == 0);
+    CHECK(run_copies({"--seed", "3"}, {kRight}, &other).status == 0);
+    CHECK(seen.a != other.a);
+    CHECK(run_copies({"--init", "identity"}, {kRight}, &seen).status == 0);
+    CHECK((seen.a[0] == 1 && seen.a[1] == 0 && seen.a[6] == 1));
+  }
+}
+
+TEST_CASE("Bad options are refused with one sentence", "[chapter]") {
+  struct Bad {
+    Words arguments, parts;
+  };
+  const Bad bad = GENERATE(
+      Bad{{"--mm", "4"}, {"there is no option \"--mm\" here; --help"}},
+      Bad{{"--m", "4", "--mm=4"}, {"\"--mm=4\""}}, Bad{{"-m", "4"}, {"\"-m\""}},
+      Bad{{"stray"}, {"\"stray\""}}, Bad{{"--m", "4", "--m", "5"}, {"--m"}},
+      Bad{{"--full", "--causal"}, {"excludes"}}, Bad{{"--m"}, {"--m", "--help"}},
+      Bad{{"--m", "--n", "4"}, {"--m", "its value is missing before --n"}},
+      Bad{{"--m", "many"}, {"--m \"many\" is not a whole number"}},
+      Bad{{"--m", "12x"}, {"--m \"12x\" is not a whole number"}},
+      Bad{{"--m", "1.5"}, {"--m \"1.5\" is not a whole number"}},
+      Bad{{"--m", "1e3"}, {"--m \"1e3\" is not a whole number"}},
+      Bad{{"--m", " 4"}, {"is not a whole number"}},
+      Bad{{"--m", ""}, {"--m \"\" is not a whole number"}},
+      Bad{{"--m", "-5"}, {"--m \"-5\" is too small; give 0 or more"}},
+      Bad{{"--m", "-99999999999999999999"}, {"is too small"}},
+      Bad{{"--m", "99999999999999999999"}, {"--m \"99999999999999999999\" is too large"}},
+      Bad{{"--m", "9223372036854775807"}, {"is too large"}},
+      Bad{{"--m", "1099511627776", "--k", "1099511627776"}, {"1099511627776"}},  // M·K overflows
+      Bad{{"--m", "1099511627776"}, {"memory"}},
+      Bad{{"--beta", "half"}, {"--beta \"half\" is not a number"}},
+      Bad{{"--beta", "nan"}, {"--beta \"nan\" is not a number"}},
+      Bad{{"--seed", "x"}, {"--seed \"x\""}}, Bad{{"--repeats", "0"}, {"--repeats \"0\"", "1"}},
+      Bad{{"--init", "zeros"}, {"zeros", "identity"}},
+      Bad{{"--input", "a"}, {"\"a\"", "name=file.npy", "a, b, qkv"}},
+      Bad{{"--input", "w=w.npy"}, {"\"w\"", "a, b, qkv"}},
+      Bad{{"--input", "a=/no/such/file.npy"}, {"/no/such/file.npy"}},
+      Bad{{"--output", "/no/such/folder/c.npy"}, {"/no/such/folder"}},
+      Bad{{"--csv", "/no/such/folder/c.csv"}, {"/no/such/folder"}},
+      Bad{{"--list=maybe"}, {"--list", "--help"}});
+  bool ran = false;
+  const auto body = [&](Chapter& chapter) {
+    int64_t M, N, K;
+    double beta = 0;
+    bool full = false;
+    chapter.flag("--full,!--causal", full, "no mask, or the causal one");
+    chapter.size("--m", M, {3, 3}, "rows");
+    chapter.size("--n", N, {3, 3}, "not used");
+    chapter.size("--k", K, {3, 3}, "columns");
+    chapter.number("--beta", beta, "a factor");
+    for (const char* name : {"a", "b", "qkv"}) chapter.input(name, {{"--m"}, {"--k"}}, "a matrix");
+    chapter.steps(std::vector{kRight});
+    chapter.parse();
+    chapter.problem("C", {.flop = 1, .bytes = 1}, {M, K});
+    ran = true;
+  };
+  check_refused(run_program(bad.arguments, body), bad.parts);
+  CHECK(!ran);
+}
+
+TEST_CASE("Sizes come from the files", "[chapter]") {
+  const Folder folder;
+  const std::string a = "a=" + folder.tensor("a.npy", {5, 7});
+  const std::string b = "b=" + folder.tensor("b.npy", {7, 2});
+  Seen seen;
+  for (const Words& arguments :
+       {Words{"--input", a, b}, Words{"--input", a, "--input", b, "--k", "7"}}) {
+    const Ended ended = run_copies(arguments, {kRight}, &seen);
+    INFO(ended.err);
+    CHECK(ended.status == 0);
+    CHECK((seen.M == 5 && seen.K == 7 && seen.N == 2));
+    CHECK(seen.a == std::vector<float>(35, 0.25f));
+  }
+  CHECK(
+      run_copies({"--input", "qkv=" + folder.tensor("qkv.npy", {5, 12})}, {kRight}, &seen).status ==
+      0);
+  CHECK((seen.heads == 4 && seen.kv_heads == 4));
+}
+
+TEST_CASE("Files that do not fit are refused with one sentence", "[chapter]") {
+  const Folder folder;
+  const auto with = [&](const Words& arguments) { return run_copies(arguments); };
+  const std::string a = "a=" + folder.tensor("a.npy", {5, 7});
+  check_refused(with({"--input", a, "--m", "4"}),
+                {"a.npy (5×7) makes --m 5", "the command line makes it 4"});
+  check_refused(with({"--input", a, "b=" + folder.tensor("b.npy", {6, 2})}),
+                {"b.npy (6×2) makes --k 6", "a.npy (5×7) makes it 7"});
+  check_refused(with({"--input", "a=" + folder.tensor("flat.npy", {35})}),
+                {"flat.npy has shape 35, but a must be (m, k)"});
+  check_refused(with({"--input", "qkv=" + folder.tensor("qkv.npy", {5, 13})}),
+                {"qkv.npy has shape 5×13", "(m, 3·heads)", "13 is not a multiple of 3"});
+  check_refused(with({"--input", a, a}), {"--input gives a more than once"});
+}

@@ -1,0 +1,150 @@
+// The frame of the chapters' programs: what a run prints and writes, and its exit status.
+#include <catch2/generators/catch_generators.hpp>
+
+#include "common/tests/copies.hpp"
+
+using namespace tutorial;
+using namespace tutorial::copies;
+
+TEST_CASE("A run prints the device, the problem and a table", "[chapter]") {
+  const Ended ended = run_copies({}, {kRight, kAlsoRight});
+  CHECK(ended.status == 0);
+  CHECK(ended.err.empty());
+  CHECK_THAT(ended.out, StartsWith("99_copies · " + device_description()));
+  CHECK_THAT(ended.out, ContainsSubstring("\nC[M×N] = i / 2\n"));
+  CHECK_THAT(ended.out, ContainsSubstring("1 kFLOP, at least 4 kB, 0.25 FLOP/byte") ||
+                            ContainsSubstring("1.00 kFLOP, at least 4.00 kB, 0.25 FLOP/byte"));
+  CHECK_THAT(ended.out, ContainsSubstring("bound by memory"));
+  CHECK_THAT(line_with(ended.out, "1 right"), ContainsSubstring("ok"));
+  CHECK_THAT(line_with(ended.out, "2 also_right"), ContainsSubstring("ok"));
+  CHECK_THAT(line_with(ended.out, "  cuCopy "), ContainsSubstring("ok"));
+  CHECK(ended.out.find("also_right") < ended.out.find("  cuCopy"));
+  if (device_has_clock()) {
+    CHECK_THAT(ended.out, ContainsSubstring("(measured)") && ContainsSubstring("of cuCopy"));
+    CHECK_THAT(line_with(ended.out, "  cuCopy "), ContainsSubstring("100 %"));
+  } else {
+    CHECK_THAT(ended.out, ContainsSubstring("counts, not GPU times"));
+    CHECK_THAT(ended.out, !ContainsSubstring(" ms") && !ContainsSubstring("of cuCopy"));
+  }
+}
+
+TEST_CASE("A wrong kernel is reported and not timed, and the program fails", "[chapter]") {
+  const Step<Launcher> wrong = GENERATE(kOffByOne, kSilent);
+  const Ended ended = run_copies({}, {wrong, kRight});
+  INFO(ended.out);
+  CHECK(ended.status == 1);
+  CHECK_THAT(ended.out,
+             ContainsSubstring("99_copies · step " + std::string(wrong.name) + " · M=3 N=") &&
+                 ContainsSubstring("heads=2 kv-heads=2 · WRONG\n") && ContainsSubstring("1 wrong"));
+  const std::string row = line_with(ended.out, "1 " + std::string(wrong.name));
+  CHECK_THAT(row, ContainsSubstring("WRONG") && !ContainsSubstring("%"));
+  CHECK_THAT(line_with(ended.out, "2 right"), ContainsSubstring("ok"));  // the program goes on
+}
+
+TEST_CASE("A kernel that fails to launch is a failed row", "[chapter]") {
+  const Ended ended = run_copies({}, {kFails, kRight});
+  CHECK(ended.status == 1);
+  CHECK_THAT(line_with(ended.out, "1 fails"),
+             ContainsSubstring("FAILED: step3_fails.cu:41: launch: "));
+  CHECK_THAT(line_with(ended.out, "2 right"), ContainsSubstring("ok"));
+}
+
+TEST_CASE("A launcher may refuse a problem", "[chapter]") {
+  const Ended all = run_copies({}, {kRefuses, kRight});
+  CHECK(all.status == 0);
+  CHECK_THAT(line_with(all.out, "1 refuses"), ContainsSubstring("refused: this head size needs"));
+  check_refused(run_copies({"--kernel", "refuses"}, {kRefuses, kRight}), {"this head size needs"});
+}
+
+TEST_CASE("What cannot run here is skipped, not passed", "[chapter]") {
+  const Ended ended = run_copies({}, {kElsewhere, kRight});
+  CHECK(ended.status == 0);
+  CHECK_THAT(line_with(ended.out, "1 elsewhere"),
+             ContainsSubstring("skipped: needs sm_10a") && !ContainsSubstring("ok"));
+  const Ended alone =
+      run_copies({"--kernel=elsewhere", "--output=never.npy"}, {kElsewhere, kRight});
+  CHECK(alone.status == 2);
+  CHECK_THAT(alone.err, StartsWith("nothing was written to never.npy"));
+}
+
+TEST_CASE("A CUDA error outside of a kernel ends the program with its message", "[chapter]") {
+  const Ended ended = run_program({}, [](Chapter& chapter) {
+    chapter.parse();
+    fails(nullptr, 0);
+  });
+  CHECK(ended.status == 1);
+  CHECK_THAT(ended.err, StartsWith("step3_fails.cu:41: launch: "));
+}
+
+TEST_CASE("A stage has its own shape, check and cost", "[chapter]") {
+  bool checked = false;
+  const Ended ended = run_program({}, [&](Chapter& chapter) {
+    chapter.parse();
+    chapter.problem("y", {.flop = 1, .bytes = 8}, {2});
+    const Check check = [&](std::span<const float> got, const Layout& layout) {
+      checked = true;
+      CHECK(got.size() == 24);
+      CHECK((layout.batch == 2 && layout.rows == 3 && layout.cols == 4));
+      return Comparison{};
+    };
+    int restored = 0;
+    CHECK(chapter.run({.name = "permute",
+                       .launch = [&](float*) { CHECK(restored > 0); },
+                       .before = [&](float*) { ++restored; },
+                       .shape = {2, 1, 3, 4},
+                       .check = check,
+                       .cost = {.flop = 0, .bytes = 192},
+                       .is_stage = true}));
+    chapter.note("the note");
+  });
+  CHECK(checked);
+  CHECK(ended.status == 0);
+  CHECK_THAT(line_with(ended.out, "permute"), StartsWith("    permute"));
+  CHECK(ended.out.find("the note") > ended.out.find("permute"));
+}
+
+TEST_CASE("An empty problem passes", "[chapter]") {
+  const Ended ended = run_copies({"--m", "0"}, {kRight});
+  CHECK(ended.status == 0);
+  CHECK_THAT(ended.out, ContainsSubstring("an empty problem"));
+  CHECK_THAT(line_with(ended.out, "1 right"), ContainsSubstring("ok"));
+}
+
+TEST_CASE("--output writes the last step's result, or nothing", "[chapter]") {
+  const Folder folder;
+  const std::string path = folder / "c.npy";
+  SECTION("a right result") {
+    const Ended ended = run_copies({"--output", path}, {kRight, kAlsoRight, kElsewhere});
+    CHECK(ended.status == 0);
+    CHECK_THAT(ended.out, ContainsSubstring("wrote " + path) && ContainsSubstring("also_right"));
+    const Tensor written = read_npy(path);
+    CHECK(written.shape == std::vector<int64_t>{3, device_has_clock() ? 40 : 4});
+    CHECK(written.values == right_values(element_count(written.shape)));
+  }
+  SECTION("a wrong kernel") {
+    const Ended ended = run_copies({"--output", path}, {kRight, kOffByOne});
+    CHECK(ended.status == 1);
+    CHECK_THAT(ended.out, ContainsSubstring("nothing was written to " + path));
+    CHECK(folder.is_empty());
+  }
+  SECTION("bad input") {
+    CHECK(run_copies({"--output", path, "--m", "-1"}).status == 2);
+    CHECK(folder.is_empty());
+  }
+}
+
+TEST_CASE("--csv writes a row a step", "[chapter]") {
+  const Folder folder;
+  const std::string path = folder / "table.csv";
+  const Ended ended = run_copies({"--csv", path}, {kRight, kOffByOne, kElsewhere});
+  CHECK(ended.status == 1);
+  const std::string csv = contents(path);
+  CHECK_THAT(csv, StartsWith("chapter,device,problem,step,kind,check,message,max_error,bound,"));
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 5);
+  const std::string row = line_with(csv, "\"right\"");
+  CHECK_THAT(row, StartsWith("\"99_copies\",\"" + device_description() + "\",\"C[M×N] = i / 2\"") &&
+                      ContainsSubstring(",step,ok,\"\",0,"));
+  CHECK_THAT(line_with(csv, "\"off_by_one\""), ContainsSubstring(",step,WRONG,\"\",1,1e-06,"));
+  CHECK_THAT(line_with(csv, "\"elsewhere\""), ContainsSubstring(",step,skipped,\"needs sm_10a"));
+  CHECK_THAT(line_with(csv, "\"cuCopy\""), ContainsSubstring(",vendor,ok,"));
+}
