@@ -1,4 +1,4 @@
-// The device at hand. The GPU's version is backend_gpu.cpp, the simulator's is in simulator/; nothing
+// The device at hand. The GPU's version is backend_gpu.cu, the simulator's is in simulator/; nothing
 // else knows which of them it runs on.
 #pragma once
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tutorial {
@@ -28,6 +30,8 @@ void write_npy(const std::string& path, const Tensor& tensor);
 
 /// Writes `text` in the same all-or-nothing way.
 void write_file(const std::string& path, const std::string& text);
+/// The same for several parts, one after the other.
+void write_parts(const std::string& path, std::initializer_list<std::string_view> parts);
 
 /// Throws Error unless a file can be created at `path`. Creates nothing that stays.
 void require_writable(const std::string& path);

@@ -28,7 +28,7 @@ double bound_seconds(const Cost& cost, const Ceiling& ceiling);
 /// True when arithmetic, not memory, gives bound_seconds.
 bool bound_by_arithmetic(const Cost& cost, const Ceiling& ceiling);
 
-/// "17.2 GFLOP", "201 MB", "3.0 TB/s": three significant digits and a unit prefix.
+/// "17.2 GFLOP", "201 MB", "3.00 TB/s": three significant digits and a unit prefix.
 std::string with_prefix(double value, const char* unit);
 
 }  // namespace tutorial

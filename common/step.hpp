@@ -3,8 +3,8 @@
 // A chapter's header names its steps once:
 //
 //   using Launcher = void(const float* A, const float* B, float* C, int64_t M, ...);
-//   #define STEPS(STEP)                                                  \
-//     STEP(coalesced, "x picks the column of C", tutorial::Tile{16, 16}) \
+//   #define STEPS(STEP)                                                    (backslash)
+//     STEP(coalesced, "x picks the column of C", tutorial::Tile{16, 16})   (backslash)
 //     STEP(my_kernel, "what is new in it")
 //   TUTORIAL_STEPS(Launcher, STEPS)
 //
@@ -23,6 +23,8 @@ struct Tile {
   int rows = 0, cols = 0;                // of the output, per block
   int thread_rows = 1, thread_cols = 1;  // of the output, per thread: a contiguous patch
   bool x_down = false;                   // blockIdx.x and threadIdx.x count rows, not columns
+  int thread_col_parts = 1;              // the patch is cut into so many groups of columns, which lie
+                                         // cols / thread_col_parts apart
 };
 
 template <class Launcher>
@@ -32,6 +34,7 @@ struct Step {
   const char* idea;         // the one new idea, a few words
   Tile tile = {};           // how the output is divided
   const char* needs = "";   // what hardware it cannot run without: "" or, say, "sm_90a"
+  unsigned features = 0;    // flags that the chapter defines, for what only some of its steps can do
 };
 
 }  // namespace tutorial

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 namespace tutorial {
 
@@ -11,10 +12,14 @@ struct Timing {
   int repeats = 0;
 };
 
-/// Times `launch` with CUDA events: warm-up runs, then `repeats` runs, each after `before` (not timed)
-/// and with a cold L2: a buffer several times the size of the L2 is read in between, so that the
-/// inputs come from device memory. docs/measuring.md says why.
+/// Times `launch` with CUDA events: warm-up runs, then `repeats` runs, each after `before` (not
+/// timed) and with a cold L2: a buffer several times the size of the L2 is read in between, so that
+/// the inputs come from device memory. docs/measuring.md says why.
 Timing time_launch(const std::function<void()>& launch, int repeats,
                    const std::function<void()>& before = {});
+
+/// The value below which `part` (0 to 1) of the values lie, interpolated: 0.5 gives the median.
+/// `values` must not be empty.
+double quantile(std::vector<double> values, double part);
 
 }  // namespace tutorial

@@ -44,6 +44,11 @@ bool is_operation(cublasOperation_t op) {
   return op == CUBLAS_OP_N || op == CUBLAS_OP_T || op == CUBLAS_OP_C;
 }
 
+/// Without a product, C = beta · C is all there is to do, and A and B are not read.
+bool multiplies(const Gemm& g) {
+  return g.k > 0 && *static_cast<const float*>(g.alpha) != 0;
+}
+
 /// The errors of the cuBLAS manual, cublas<t>gemm() and cublas<t>gemmStridedBatched().
 cublasStatus_t check_arguments(const Gemm& g) {
   const int rows_of_a = g.transa == CUBLAS_OP_N ? g.m : g.k;
@@ -54,9 +59,11 @@ cublasStatus_t check_arguments(const Gemm& g) {
       g.C.ld < std::max(1, g.m))
     return CUBLAS_STATUS_INVALID_VALUE;
   if (g.m == 0 || g.n == 0 || g.batch == 0) return CUBLAS_STATUS_SUCCESS;
-  if (g.alpha == nullptr || g.beta == nullptr || g.C.data == nullptr)
+  if (g.alpha == nullptr || g.beta == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  const bool is_scaled = *static_cast<const float*>(g.beta) != 1;
+  if (g.C.data == nullptr && (multiplies(g) || is_scaled)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (multiplies(g) && (g.A.data == nullptr || g.B.data == nullptr))
     return CUBLAS_STATUS_INVALID_VALUE;
-  if (g.k > 0 && (g.A.data == nullptr || g.B.data == nullptr)) return CUBLAS_STATUS_INVALID_VALUE;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -120,11 +127,11 @@ cublasStatus_t gemm(cublasHandle_t handle, const Gemm& g, bool tf32) {
 
   const float alpha = *static_cast<const float*>(g.alpha);
   const float beta = *static_cast<const float*>(g.beta);
-  const bool multiplies = g.k > 0 && alpha != 0;
+  if (!multiplies(g) && beta == 1) return CUBLAS_STATUS_SUCCESS;
   const int a_rows = g.transa == CUBLAS_OP_N ? g.m : g.k, a_cols = g.m + g.k - a_rows;
   const int b_rows = g.transb == CUBLAS_OP_N ? g.k : g.n, b_cols = g.k + g.n - b_rows;
   if (!in_device_memory(g, g.C, g.m, g.n) ||
-      (multiplies &&
+      (multiplies(g) &&
        (!in_device_memory(g, g.A, a_rows, a_cols) || !in_device_memory(g, g.B, b_rows, b_cols)))) {
     simulator::set_kernel_fault(cudaErrorIllegalAddress);
     return CUBLAS_STATUS_EXECUTION_FAILED;
@@ -134,7 +141,7 @@ cublasStatus_t gemm(cublasHandle_t handle, const Gemm& g, bool tf32) {
   for (int i = 0; i < g.batch; ++i) {
     float* C = static_cast<float*>(const_cast<void*>(g.C.data)) + i * g.C.stride;
     if (beta != 1) scale(C, g.m, g.n, g.C.ld, beta);
-    if (!multiplies) continue;
+    if (!multiplies(g)) continue;
     const float* A = as_float(g.A, i, a_rows, a_cols, tf32, a_copy);
     const float* B = as_float(g.B, i, b_rows, b_cols, tf32, b_copy);
     cblas_sgemm(CblasColMajor, g.transa == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
@@ -154,26 +161,26 @@ cublasStatus_t sgemm(cublasHandle_t handle, const Gemm& g) {
   return gemm(handle, g, math == CUBLAS_TF32_TENSOR_OP_MATH || math == CUBLAS_TENSOR_OP_MATH);
 }
 
-cublasStatus_t gemm_ex(cublasHandle_t handle, const Gemm& g, cublasComputeType_t compute) {
+cublasStatus_t gemm_ex(cublasHandle_t handle, const Gemm& g, cublasComputeType_t compute,
+                       int algorithm) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   for (cudaDataType type : {g.A.type, g.B.type, g.C.type})
     if (type != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
-  switch (compute) {
-    case CUBLAS_COMPUTE_32F:
-      return gemm(handle, g, math_of(handle) == CUBLAS_TF32_TENSOR_OP_MATH);
-    case CUBLAS_COMPUTE_32F_PEDANTIC:
-      return gemm(handle, g, false);
-    case CUBLAS_COMPUTE_32F_FAST_TF32:
-      return gemm(handle, g, true);
-    default:
-      return CUBLAS_STATUS_NOT_SUPPORTED;
-  }
+  if (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_PEDANTIC &&
+      compute != CUBLAS_COMPUTE_32F_FAST_TF32)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  // The manual's values are -1 … 23 and 99 … 115. They choose how, not what, is computed.
+  if (algorithm < -1 || algorithm > 115 || (algorithm > 23 && algorithm < 99))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const bool mode_is_tf32 = math_of(handle) == CUBLAS_TF32_TENSOR_OP_MATH;
+  return gemm(
+      handle, g,
+      compute == CUBLAS_COMPUTE_32F_FAST_TF32 || (compute == CUBLAS_COMPUTE_32F && mode_is_tf32));
 }
 
 }  // namespace
 
 // ---- The handle
-// ------------------------------------------------------------------------------------
 
 cublasStatus_t cublasCreate(cublasHandle_t* handle) {
   if (handle == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
@@ -186,7 +193,7 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasGetVersion(cublasHandle_t handle, int* version) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  static_cast<void>(handle);  // any will do, as in cuBLAS
   if (version == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   *version = CUBLAS_VERSION;
   return CUBLAS_STATUS_SUCCESS;
@@ -232,14 +239,11 @@ cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t* 
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, size_t) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  const bool is_aligned = reinterpret_cast<uintptr_t>(workspace) % 256 == 0;
-  return is_aligned ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void*, size_t) {
+  return handle == nullptr ? CUBLAS_STATUS_NOT_INITIALIZED : CUBLAS_STATUS_SUCCESS;
 }
 
 // ---- Statuses
-// --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -267,7 +271,7 @@ constexpr StatusText kStatuses[] = {
 const StatusText& find_status(cublasStatus_t status) {
   for (const StatusText& entry : kStatuses)
     if (entry.status == status) return entry;
-  static constexpr StatusText kUnknown{CUBLAS_STATUS_INTERNAL_ERROR, "CUBLAS_STATUS_UNKNOWN",
+  static constexpr StatusText kUnknown{CUBLAS_STATUS_INTERNAL_ERROR, "unrecognized status",
                                        "not a status of cuBLAS"};
   return kUnknown;
 }
@@ -282,24 +286,14 @@ const char* cublasGetStatusString(cublasStatus_t status) {
 }
 
 // ---- The products
-// ----------------------------------------------------------------------------------
 
 cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t transa,
                            cublasOperation_t transb, int m, int n, int k, const float* alpha,
                            const float* A, int lda, const float* B, int ldb, const float* beta,
                            float* C, int ldc) {
-  return sgemm(handle, {"cublasSgemm",
-                        transa,
-                        transb,
-                        m,
-                        n,
-                        k,
-                        alpha,
-                        {A, CUDA_R_32F, lda, 0, "A"},
-                        {B, CUDA_R_32F, ldb, 0, "B"},
-                        beta,
-                        {C, CUDA_R_32F, ldc, 0, "C"},
-                        1});
+  const Matrices a{A, CUDA_R_32F, lda, 0, "A"}, b{B, CUDA_R_32F, ldb, 0, "B"},
+      c{C, CUDA_R_32F, ldc, 0, "C"};
+  return sgemm(handle, {"cublasSgemm", transa, transb, m, n, k, alpha, a, b, beta, c, 1});
 }
 
 cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
@@ -308,17 +302,9 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_
                                          long long int strideA, const float* B, int ldb,
                                          long long int strideB, const float* beta, float* C,
                                          int ldc, long long int strideC, int batchCount) {
-  return sgemm(handle, {"cublasSgemmStridedBatched",
-                        transa,
-                        transb,
-                        m,
-                        n,
-                        k,
-                        alpha,
-                        {A, CUDA_R_32F, lda, strideA, "A"},
-                        {B, CUDA_R_32F, ldb, strideB, "B"},
-                        beta,
-                        {C, CUDA_R_32F, ldc, strideC, "C"},
+  const Matrices a{A, CUDA_R_32F, lda, strideA, "A"}, b{B, CUDA_R_32F, ldb, strideB, "B"},
+      c{C, CUDA_R_32F, ldc, strideC, "C"};
+  return sgemm(handle, {"cublasSgemmStridedBatched", transa, transb, m, n, k, alpha, a, b, beta, c,
                         batchCount});
 }
 
@@ -327,21 +313,10 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
                             const void* A, cudaDataType Atype, int lda, const void* B,
                             cudaDataType Btype, int ldb, const void* beta, void* C,
                             cudaDataType Ctype, int ldc, cublasComputeType_t computeType,
-                            cublasGemmAlgo_t) {
-  return gemm_ex(handle,
-                 {"cublasGemmEx",
-                  transa,
-                  transb,
-                  m,
-                  n,
-                  k,
-                  alpha,
-                  {A, Atype, lda, 0, "A"},
-                  {B, Btype, ldb, 0, "B"},
-                  beta,
-                  {C, Ctype, ldc, 0, "C"},
-                  1},
-                 computeType);
+                            cublasGemmAlgo_t algo) {
+  const Matrices a{A, Atype, lda, 0, "A"}, b{B, Btype, ldb, 0, "B"}, c{C, Ctype, ldc, 0, "C"};
+  return gemm_ex(handle, {"cublasGemmEx", transa, transb, m, n, k, alpha, a, b, beta, c, 1},
+                 computeType, algo);
 }
 
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa,
@@ -351,19 +326,11 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           cudaDataType Btype, int ldb, long long int strideB,
                                           const void* beta, void* C, cudaDataType Ctype, int ldc,
                                           long long int strideC, int batchCount,
-                                          cublasComputeType_t computeType, cublasGemmAlgo_t) {
-  return gemm_ex(handle,
-                 {"cublasGemmStridedBatchedEx",
-                  transa,
-                  transb,
-                  m,
-                  n,
-                  k,
-                  alpha,
-                  {A, Atype, lda, strideA, "A"},
-                  {B, Btype, ldb, strideB, "B"},
-                  beta,
-                  {C, Ctype, ldc, strideC, "C"},
-                  batchCount},
-                 computeType);
+                                          cublasComputeType_t computeType, cublasGemmAlgo_t algo) {
+  const Matrices a{A, Atype, lda, strideA, "A"}, b{B, Btype, ldb, strideB, "B"},
+      c{C, Ctype, ldc, strideC, "C"};
+  return gemm_ex(
+      handle,
+      {"cublasGemmStridedBatchedEx", transa, transb, m, n, k, alpha, a, b, beta, c, batchCount},
+      computeType, algo);
 }

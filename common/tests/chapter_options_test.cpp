@@ -6,7 +6,7 @@
 using namespace tutorial;
 using namespace tutorial::copies;
 
-TEST_CASE("--list and --help", "[chapter]") {
+TEST_CASE("The options --list and --help", "[chapter]") {
   const Ended list = run_copies({"--list"}, {kRight, kElsewhere});
   CHECK(list.status == 0);
   CHECK(list.out ==
@@ -23,7 +23,7 @@ TEST_CASE("--list and --help", "[chapter]") {
     CHECK_THAT(help.out, ContainsSubstring(part));
 }
 
-TEST_CASE("--kernel chooses", "[chapter]") {
+TEST_CASE("The option --kernel chooses", "[chapter]") {
   const std::vector<Step<Launcher>> steps = {kRight, kOffByOne, kAlsoRight};
   for (const Words& arguments :
        {Words{"--kernel", "right,also_right"}, Words{"--kernel=right", "--kernel=also_right"}}) {

@@ -110,7 +110,7 @@ TEST_CASE("An empty problem passes", "[chapter]") {
   CHECK_THAT(line_with(ended.out, "1 right"), ContainsSubstring("ok"));
 }
 
-TEST_CASE("--output writes the last step's result, or nothing", "[chapter]") {
+TEST_CASE("The option --output writes the last step's result, or nothing", "[chapter]") {
   const Folder folder;
   const std::string path = folder / "c.npy";
   SECTION("a right result") {
@@ -133,7 +133,7 @@ TEST_CASE("--output writes the last step's result, or nothing", "[chapter]") {
   }
 }
 
-TEST_CASE("--csv writes a row a step", "[chapter]") {
+TEST_CASE("The option --csv writes a row a step", "[chapter]") {
   const Folder folder;
   const std::string path = folder / "table.csv";
   const Ended ended = run_copies({"--csv", path}, {kRight, kOffByOne, kElsewhere});

@@ -59,6 +59,7 @@ typedef enum {
   CUBLAS_COMPUTE_32F_FAST_TF32 = 77,
 } cublasComputeType_t;
 
+/// Which of the library's kernels to use; here all do the same.
 typedef enum {
   CUBLAS_GEMM_DEFAULT = -1,
   CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99,
@@ -77,7 +78,7 @@ cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
 cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode);
 cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode);
 cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t* mode);
-/// Accepted and not used.
+/// Accepted and not used: there is no need of one.
 cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, size_t bytes);
 
 const char* cublasGetStatusName(cublasStatus_t status);

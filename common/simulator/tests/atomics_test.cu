@@ -51,10 +51,11 @@ void check_op() {
                                    {low, T(1)},  {T(1), low},  {T(1), high}, {high, high}};
   for (const auto& [start, value] : cases) {
     if constexpr (std::is_signed_v<T>)  // no overflow on the host
-      if ((OP == Op::add || OP == Op::sub) && std::max(std::abs(start / 2), std::abs(value / 2)) > high / 4)
+      if ((OP == Op::add || OP == Op::sub) &&
+          std::max(std::abs(start / 2), std::abs(value / 2)) > high / 4)
         continue;
-    const auto got = run_kernel<T>(
-        4, [s = start, v = value](T* out) { once<OP, T><<<1, 1>>>(s, v, out); });
+    const auto got =
+        run_kernel<T>(4, [s = start, v = value](T* out) { once<OP, T><<<1, 1>>>(s, v, out); });
     const T want = combined<OP, T>(start, value);
     CHECK(got == std::vector<T>{start, want, start, want});
   }
@@ -238,8 +239,7 @@ TEST_CASE("atomicInc and atomicDec wrap", "[atomics]") {
 TEST_CASE("the last block sees what the others wrote", "[atomics]") {
   tutorial::DeviceBuffer<int> partial(200);
   tutorial::DeviceBuffer<unsigned> done(std::vector<unsigned>{0});
-  const auto total = run_kernel<int>(1, [&](int* out) {
-    sum_by_last_block<<<200, 64>>>(partial.data(), done.data(), out);
-  });
+  const auto total = run_kernel<int>(
+      1, [&](int* out) { sum_by_last_block<<<200, 64>>>(partial.data(), done.data(), out); });
   CHECK(total[0] == 199 * 200 / 2);
 }

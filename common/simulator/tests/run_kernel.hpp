@@ -8,8 +8,8 @@
 #include "common/check.hpp"
 #include "common/device_buffer.hpp"
 
-/// Calls `launch` with room for `count` elements in device memory, all bits set, and gives back what
-/// the kernel left there.
+/// Calls `launch` with room for `count` elements in device memory, all bits set, and gives back
+/// what the kernel left there.
 template <class T, class Launch>
 std::vector<T> run_kernel(int64_t count, Launch launch) {
   tutorial::DeviceBuffer<T> out(count);

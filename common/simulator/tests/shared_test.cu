@@ -160,9 +160,8 @@ TEST_CASE("dynamic shared memory has the size of the launch", "[shared]") {
 }
 
 TEST_CASE("dynamic shared memory is aligned and can be carved up", "[shared]") {
-  const auto got = run_kernel<int>(32, [](int* out) {
-    carved<<<1, 32, 32 * (sizeof(float4) + sizeof(double) + 1)>>>(out);
-  });
+  const auto got = run_kernel<int>(
+      32, [](int* out) { carved<<<1, 32, 32 * (sizeof(float4) + sizeof(double) + 1)>>>(out); });
   for (int t = 0; t < 32; ++t) CHECK(got[t] == 7 * (31 - t) + 6);
 }
 

@@ -1,0 +1,55 @@
+// The event timer.
+#include "common/timing.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "common/backend.hpp"
+#include "common/check.hpp"
+#include "common/device_buffer.hpp"
+#include "common/error.hpp"
+
+using namespace tutorial;
+
+TEST_CASE("quantiles lie between the values") {
+  CHECK(quantile({3}, 0.5) == 3);
+  CHECK(quantile({4, 1, 3, 2}, 0.0) == 1);
+  CHECK(quantile({4, 1, 3, 2}, 0.5) == 2.5);
+  CHECK(quantile({4, 1, 3, 2}, 1.0) == 4);
+  CHECK(quantile({5, 1, 2, 4, 3}, 0.25) == 2);
+  CHECK(quantile({5, 1, 2, 4, 3}, 0.75) == 4);
+}
+
+TEST_CASE("a launch is timed as often as asked, after warm-up") {
+  if (!device_has_clock()) SKIP("needs a clock on the device");
+  constexpr int64_t kBytes = 64 << 20;
+  DeviceBuffer<char> from(kBytes), to(kBytes);
+  const auto copy = [&](int64_t bytes) {
+    CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), static_cast<size_t>(bytes),
+                               cudaMemcpyDeviceToDevice));
+  };
+  int launches = 0, befores = 0;
+  const Timing whole = time_launch(
+      [&] {
+        ++launches;
+        CHECK(befores == launches);
+        copy(kBytes);
+      },
+      20, [&] { ++befores; });
+  CHECK(whole.repeats == 20);
+  CHECK(launches == 23);
+  CHECK(befores == 23);
+  CHECK(whole.low_ms > 0);
+  CHECK(whole.low_ms <= whole.median_ms);
+  CHECK(whole.median_ms <= whole.high_ms);
+
+  const Timing part = time_launch([&] { copy(kBytes / 16); }, 20);
+  CHECK(part.median_ms < whole.median_ms);
+  CHECK_THROWS_AS(time_launch([] {}, 0), Error);
+}
+
+TEST_CASE("a timed launch that fails is reported") {
+  if (!device_has_clock()) SKIP("needs a clock on the device");
+  const auto fails = [] { CUDA_CHECK(cudaMemcpy(nullptr, nullptr, 1, cudaMemcpyDeviceToDevice)); };
+  CHECK_THROWS_AS(time_launch(fails, 5), CudaError);
+  cudaGetLastError();
+}
