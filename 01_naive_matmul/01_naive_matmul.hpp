@@ -1,0 +1,30 @@
+// Chapter 01: the matrix product C = A·B, one thread for each element of C.
+//
+//   A is M×K, B is K×N, C is M×N: row-major float32 without gaps, so A[i][k] is A[i * K + k].
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "common/compare.hpp"
+#include "common/step.hpp"
+
+namespace tutorial {
+
+/// Computes C = A·B. All three are in device memory and C overlaps neither input; the pointers need
+/// no more alignment than a float has. Any sizes >= 0: an empty C is left alone, K = 0 gives zeros.
+/// Throws CudaError when the launch is refused.
+using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K);
+
+#define STEPS(STEP)                                                               \
+  STEP(uncoalesced, "a thread for each element, x counts rows (slow on purpose)", \
+       Tile{.rows = 32, .cols = 8, .x_down = true})                               \
+  STEP(coalesced, "x counts columns: a warp reads whole sectors", Tile{.rows = 8, .cols = 32})
+TUTORIAL_STEPS(Launcher, STEPS)
+
+/// Rows of C = A·B, in double: row i of the result is row rows[i] of C. The bound is that of a
+/// float32 sum of K products, in any order (gamma_bound).
+Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
+                   std::span<const int64_t> rows);
+
+}  // namespace tutorial

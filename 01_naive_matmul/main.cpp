@@ -1,0 +1,52 @@
+#include "01_naive_matmul.hpp"
+#include "common/chapter.hpp"
+#include "common/npy.hpp"
+#include "common/row_major_blas.hpp"
+
+namespace tutorial {
+namespace {
+
+void body(Chapter& chapter) {
+  int64_t M, N, K;
+  chapter.size("--m", M, {.gpu = 2048, .cpu = 192}, "rows of A and C");
+  chapter.size("--n", N, {.gpu = 2048, .cpu = 160}, "columns of B and C");
+  chapter.size("--k", K, {.gpu = 2048, .cpu = 128}, "columns of A, rows of B");
+  chapter.input("a", {{"--m"}, {"--k"}}, "the left matrix");
+  chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix");
+  chapter.steps(steps);
+  chapter.parse();
+
+  const double m = M, n = N, k = K;
+  chapter.problem("C[" + shape_text({M, N}) + "] = A[" + shape_text({M, K}) + "] · B[" +
+                      shape_text({K, N}) + "], fp32",
+                  {.flop = 2 * m * n * k, .bytes = 4 * (m * k + k * n + m * n)}, {M, N});
+
+  // The whole result where the host can afford a reference. Else some rows of it, from all over C,
+  // and the other rows by their sums with random signs.
+  const bool is_small = m * n * k <= 2e8;
+  const std::vector<float>& A = chapter.host("a");
+  const std::vector<float>& B = chapter.host("b");
+  const std::vector<int64_t> rows = sample_rows(M, is_small ? M : 16, chapter.seed());
+  const Expected want = reference(A, B, N, K, rows);
+  chapter.check_with([&](std::span<const float> got, const Layout& layout) {
+    const Comparison some = compare_rows(got, want, rows, layout);
+    if (!some.ok || is_small) return some;
+    const Comparison sums = freivalds(A, B, got, M, N, K, chapter.seed(), layout);
+    return sums.ok ? some : sums;
+  });
+
+  const float* a = chapter.device("a");
+  const float* b = chapter.device("b");
+  for (const auto& step : steps)
+    chapter.run(step, [&](float* C) { step.launch(a, b, C, M, N, K); });
+  const CublasHandle handle;
+  chapter.vendor("cuBLAS", [&](float* C) { row_major_gemm(handle, M, N, K, 1, a, b, 0, C); });
+}
+
+}  // namespace
+}  // namespace tutorial
+
+int main(int argc, char** argv) {
+  return tutorial::run_chapter(argc, argv, "01_naive_matmul",
+                               "C = A·B, one thread for each element of C", tutorial::body);
+}

@@ -1,0 +1,143 @@
+// Every kernel in the list, and cuBLAS beside them, on every shape; then the reference itself.
+#include <catch2/catch_approx.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <numeric>
+
+#include "01_naive_matmul.hpp"
+#include "common/row_major_blas.hpp"
+#include "common/testing.hpp"
+
+using namespace tutorial;
+
+namespace {
+
+struct Shape {
+  int64_t M, N, K;
+};
+
+const std::vector<Shape> shapes = {
+    {64, 64, 64},                            // square, whole blocks
+    {37, 45, 29}, {130, 70, 45},             // all different, no whole blocks
+    {1, 130, 7},  {130, 1, 7},               // one row, one column
+    {33, 40, 1},  {9, 33, 257},              // K short and long
+    {1, 1, 1},    {31, 7, 2},                // less than one block
+    {0, 5, 3},    {5, 0, 3},     {0, 0, 0},  // no element of C
+    {5, 35, 0},                              // no product: zeros
+};
+
+void cublas(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
+  static const CublasHandle handle;
+  row_major_gemm(handle, M, N, K, 1, A, B, 0, C);
+}
+
+std::vector<Step<Launcher>> steps_and_cublas() {
+  std::vector<Step<Launcher>> all = steps;
+  all.push_back({.name = "cuBLAS", .launch = &cublas, .idea = ""});
+  return all;
+}
+
+std::vector<int64_t> all_rows(int64_t M) {
+  std::vector<int64_t> rows(M);
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+/// `offset` moves A, B and C by so many floats from an address that is a multiple of 256 bytes.
+void check_step(const Step<Launcher>& step, Shape shape, int64_t offset = 0) {
+  const auto [M, N, K] = shape;
+  INFO(step.name << " M=" << M << " N=" << N << " K=" << K << " offset=" << offset);
+  const std::vector<float> A = make_values({M, K}, Init::normal, 1);
+  const std::vector<float> B = make_values({K, N}, Init::normal, 2);
+  const DeviceBuffer<float> a(A, offset), b(B, offset);
+  check_launch([&](float* C) { step.launch(a.data(), b.data(), C, M, N, K); },
+               reference(A, B, N, K, all_rows(M)), {.rows = M, .cols = N, .tile = step.tile},
+               offset);
+}
+
+}  // namespace
+
+TEST_CASE("every step gives A·B for every shape") {
+  const auto step = GENERATE(from_range(steps_and_cublas()));
+  skip_unless_runnable(step);
+  for (const Shape& shape : shapes) check_step(step, shape);
+}
+
+TEST_CASE("every step takes any address that a float can have") {
+  const auto step = GENERATE(from_range(steps_and_cublas()));
+  skip_unless_runnable(step);
+  for (int64_t offset : {1, 2, 3}) check_step(step, {12, 20, 8}, offset);
+}
+
+TEST_CASE("every step takes more rows or columns than a grid has blocks in y") {
+  const auto step = GENERATE(from_range(steps));
+  skip_unless_runnable(step);
+  check_step(step, {65535 * 8 + 3, 1, 1});
+  check_step(step, {1, 65535 * 8 + 3, 1});
+}
+
+// 9 GB, so it must be asked for by its tag.
+TEST_CASE("every step takes an A with more than 2^31 elements", "[.large]") {
+  const auto step = GENERATE(from_range(steps));
+  skip_unless_runnable(step);
+  const int64_t M = 65537, K = 32769;  // A is zero but for its last row
+  const std::vector<float> row = make_values({1, K}, Init::normal, 1);
+  const std::vector<float> B = make_values({K, 1}, Init::normal, 2);
+  DeviceBuffer<float> a(M * K);
+  CUDA_CHECK(cudaMemset(a.data(), 0, M * K * sizeof(float)));
+  CUDA_CHECK(
+      cudaMemcpy(a.data() + (M - 1) * K, row.data(), K * sizeof(float), cudaMemcpyHostToDevice));
+  const DeviceBuffer<float> b(B);
+  const Expected last = reference(row, B, 1, K, all_rows(1));
+  Expected want{std::vector<double>(M), std::vector<double>(M)};
+  want.value.back() = last.value[0];
+  want.bound.back() = last.bound[0];
+  check_launch([&](float* C) { step.launch(a.data(), b.data(), C, M, 1, K); }, want,
+               {.rows = M, .cols = 1, .tile = step.tile});
+}
+
+TEST_CASE("the reference is right where the product is known") {
+  const int64_t M = 7, N = 5, K = 6;
+  const std::vector<float> B = make_values({K, N}, Init::normal, 2);
+
+  SECTION("identity: I·B is B") {
+    const Expected got = reference(make_values({K, K}, Init::identity, 1), B, N, K, all_rows(K));
+    for (int64_t i = 0; i < K * N; ++i) CHECK(got.value[i] == B[i]);
+  }
+  SECTION("one 1 in each row of A picks a row of B") {
+    std::vector<float> A(M * K, 0.0f);
+    for (int64_t i = 0; i < M; ++i) A[i * K + (5 * i + 2) % K] = 1;
+    const Expected got = reference(A, B, N, K, all_rows(M));
+    for (int64_t i = 0; i < M; ++i)
+      for (int64_t j = 0; j < N; ++j) CHECK(got.value[i * N + j] == B[(5 * i + 2) % K * N + j]);
+  }
+  SECTION("constant rows times constant columns") {
+    std::vector<float> A(M * K), constant(K * N);
+    for (int64_t i = 0; i < M * K; ++i) A[i] = static_cast<float>(i / K + 1);
+    for (int64_t i = 0; i < K * N; ++i) constant[i] = static_cast<float>(i % N - 2);
+    const Expected got = reference(A, constant, N, K, all_rows(M));
+    for (int64_t i = 0; i < M; ++i) {
+      for (int64_t j = 0; j < N; ++j) {
+        const double want = static_cast<double>(K * (i + 1) * (j - 2));
+        CHECK(got.value[i * N + j] == want);
+        CHECK(got.bound[i * N + j] == Catch::Approx(gamma_bound(K) * std::abs(want)));
+      }
+    }
+  }
+  SECTION("some rows only: the same numbers as in the full product") {
+    const std::vector<float> A = make_values({M, K}, Init::normal, 1);
+    const Expected full = reference(A, B, N, K, all_rows(M));
+    const std::vector<int64_t> rows = {0, 3, 6};
+    const Expected some = reference(A, B, N, K, rows);
+    REQUIRE(some.value.size() == rows.size() * N);
+    for (size_t i = 0; i < rows.size(); ++i)
+      for (int64_t j = 0; j < N; ++j) {
+        CHECK(some.value[i * N + j] == full.value[rows[i] * N + j]);
+        CHECK(some.bound[i * N + j] == full.bound[rows[i] * N + j]);
+      }
+  }
+  SECTION("K = 0 gives zeros") {
+    const Expected got = reference({}, {}, N, 0, all_rows(M));
+    CHECK(got.value == std::vector<double>(M * N, 0.0));
+    CHECK(got.bound == std::vector<double>(M * N, 0.0));
+  }
+}
