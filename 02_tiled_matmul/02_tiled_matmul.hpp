@@ -1,0 +1,53 @@
+// Chapter 02: C = alpha·A·B + beta·C in tiles, so that what is read once is used many times.
+//
+//   A is M×K, B is K×N, C is M×N: row-major float32 without gaps, so A[i][k] is A[i * K + k].
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "common/compare.hpp"
+#include "common/error.hpp"
+#include "common/step.hpp"
+
+namespace tutorial {
+
+/// Computes C = alpha·A·B + beta·C, as SGEMM does: beta = 0 does not read C, alpha = 0 reads
+/// neither A nor B. All three are in device memory and C overlaps neither input; the pointers need
+/// no more alignment than a float has. Any sizes >= 0: an empty C is left alone, K = 0 gives
+/// beta·C. Throws CudaError when the launch is refused, and Error from a step that is not marked
+/// ALPHA_BETA unless alpha = 1 and beta = 0.
+using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
+                      float alpha, float beta);
+
+/// A feature of a step, in the list: it takes any alpha and beta.
+inline constexpr unsigned ALPHA_BETA = 1;
+
+/// 8×8 elements a thread, as two groups of four columns, 64 columns apart.
+inline constexpr Tile SPLIT_PATCH = {
+    .rows = 128, .cols = 128, .thread_rows = 8, .thread_cols = 8, .thread_col_parts = 2};
+
+#define STEPS(STEP)                                                                               \
+  STEP(shared_tile, "the block shares a tile of A and one of B", Tile{16, 16})                    \
+  STEP(register_tile, "8×8 elements of C a thread, in registers", Tile{128, 128, 8, 8})           \
+  STEP(conflict_free, "shared memory is read 16 bytes at a time, without conflicts", SPLIT_PATCH) \
+  STEP(vectorised, "global memory too; alpha and beta", SPLIT_PATCH, "", ALPHA_BETA)
+TUTORIAL_STEPS(Launcher, STEPS)
+
+/// For a step without ALPHA_BETA: refuses what it cannot do, before it launches.
+inline void require_plain_product(const char* step, float alpha, float beta) {
+  if (alpha != 1 || beta != 0)
+    throw Error(std::string(step) +
+                " computes C = A·B only; leave out --alpha and --beta, or choose "
+                "--kernel vectorised");
+}
+
+/// Rows of C = alpha·A·B + beta·C, in double: row i of the result is row rows[i] of C. `before` is
+/// all of C before the product; it may be empty if beta = 0. The bound is that of float32
+/// arithmetic with the products added in any order.
+Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
+                   std::span<const int64_t> rows, float alpha = 1, float beta = 0,
+                   std::span<const float> before = {});
+
+}  // namespace tutorial

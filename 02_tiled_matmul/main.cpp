@@ -1,0 +1,86 @@
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "02_tiled_matmul.hpp"
+#include "common/chapter.hpp"
+#include "common/check.hpp"
+#include "common/npy.hpp"
+#include "common/row_major_blas.hpp"
+
+namespace tutorial {
+namespace {
+
+float as_float(const char* option, double value) {
+  if (std::abs(value) > std::numeric_limits<float>::max())
+    throw Error(std::string(option) + " does not fit into float32; give a smaller number");
+  return static_cast<float>(value);
+}
+
+void body(Chapter& chapter) {
+  int64_t M, N, K;
+  double alpha_option = 1, beta_option = 0;
+  chapter.size("--m", M, {.gpu = 4096, .cpu = 256}, "rows of A and C");
+  chapter.size("--n", N, {.gpu = 4096, .cpu = 200}, "columns of B and C");
+  chapter.size("--k", K, {.gpu = 4096, .cpu = 160}, "columns of A, rows of B");
+  chapter.number("--alpha", alpha_option, "C = alpha·A·B + beta·C (not all steps can)");
+  chapter.number("--beta", beta_option, "0: what C holds before does not matter");
+  chapter.input("a", {{"--m"}, {"--k"}}, "the left matrix");
+  chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix");
+  chapter.input("c", {{"--m"}, {"--n"}}, "what C holds before, for --beta");
+  chapter.steps(steps);
+  chapter.parse();
+  const float alpha = as_float("--alpha", alpha_option), beta = as_float("--beta", beta_option);
+
+  const bool is_plain = alpha == 1 && beta == 0;
+  std::ostringstream line;
+  line << "C[" << shape_text({M, N}) << "] = ";
+  if (!is_plain) line << alpha << " · ";
+  line << "A[" << shape_text({M, K}) << "] · B[" << shape_text({K, N}) << "]";
+  if (!is_plain) line << " + " << beta << " · C";
+  line << ", fp32";
+  const double m = M, n = N, k = K, reads_and_writes_of_C = beta == 0 ? 1 : 2;
+  chapter.problem(
+      line.str(),
+      {.flop = 2 * m * n * k, .bytes = 4 * (m * k + k * n + reads_and_writes_of_C * m * n)},
+      {M, N});
+
+  // The whole result where the host can afford a reference. Else some rows of it, from all over C,
+  // and a plain product's other rows by their sums with random signs.
+  const bool is_small = m * n * k <= 2e8;
+  const std::vector<float>& A = chapter.host("a");
+  const std::vector<float>& B = chapter.host("b");
+  const std::vector<float> before = beta == 0 ? std::vector<float>() : chapter.host("c");
+  const int64_t count = is_small ? M : is_plain ? 16 : 64;
+  const std::vector<int64_t> rows = sample_rows(M, count, chapter.seed());
+  const Expected want = reference(A, B, N, K, rows, alpha, beta, before);
+  chapter.check_with([&](std::span<const float> got, const Layout& layout) {
+    const Comparison some = compare_rows(got, want, rows, layout);
+    if (!some.ok || is_small || !is_plain) return some;
+    const Comparison sums = freivalds(A, B, got, M, N, K, chapter.seed(), layout);
+    return sums.ok ? some : sums;
+  });
+
+  const float* a = chapter.device("a");
+  const float* b = chapter.device("b");
+  const auto restore = [&](float* C) {
+    if (beta != 0)
+      CUDA_CHECK(
+          cudaMemcpy(C, chapter.device("c"), M * N * sizeof(float), cudaMemcpyDeviceToDevice));
+  };
+  for (const auto& step : steps)
+    chapter.run(
+        step, [&](float* C) { step.launch(a, b, C, M, N, K, alpha, beta); }, restore);
+  const CublasHandle handle;
+  chapter.vendor(
+      "cuBLAS", [&](float* C) { row_major_gemm(handle, M, N, K, alpha, a, b, beta, C); }, restore);
+}
+
+}  // namespace
+}  // namespace tutorial
+
+int main(int argc, char** argv) {
+  return tutorial::run_chapter(argc, argv, "02_tiled_matmul",
+                               "C = alpha·A·B + beta·C in tiles: shared memory, then registers",
+                               tutorial::body);
+}

@@ -1,0 +1,140 @@
+// Step 4 = step 3 + global memory is read and written 16 bytes at a time, too; alpha and beta.
+//
+// FLOP            2·M·N·K
+// global memory   as in step 2: M·N·K / 16 + 4·M·N bytes, 32 FLOP a byte, but a quarter of the
+//                 instructions. beta ≠ 0 reads C: 4·M·N bytes more
+// shared memory   8.1 KB a block, read as in step 3
+// block           16 × 16 threads for 128 × 128 elements of C
+#include <algorithm>
+
+#include "02_tiled_matmul.hpp"
+#include "common/check.hpp"
+#include "common/grid.hpp"
+
+namespace tutorial {
+namespace {
+
+constexpr int BM = 128, BN = 128, BK = 8;  // a block's tiles: BM×BN of C, BM×BK of A, BK×BN of B
+constexpr int TM = 8, TN = 8;              // a thread's elements of C
+constexpr int THREADS = (BM / TM) * (BN / TN);
+constexpr int PAD = 4;  // floats at the end of each row of As: rows begin 4 banks apart
+static_assert(BM % TM == 0 && BN % TN == 0, "whole patches must fill the block's tile of C");
+static_assert(TM % 4 == 0 && TN % 4 == 0, "a thread reads four neighbours at a time: use 4, 8, …");
+static_assert(BK == 8, "8 rows of As, 4 banks apart, take a warp's 32 stores without a conflict");
+static_assert(BM * BK % (4 * THREADS) == 0 && BK * BN % (4 * THREADS) == 0,
+              "all threads must bring the same number of groups of four elements: change BM or BN");
+static_assert(THREADS <= 1024, "CUDA allows 1024 threads a block: make the patches larger");
+static_assert((BM + PAD + BN) * BK * sizeof(float) <= 48 * 1024,
+              "the tiles of A and B must fit into 48 KB of shared memory: make BM or BN smaller");
+
+/// Four neighbours in one instruction. The address in memory must be a multiple of 16 bytes.
+__device__ void read4(float* to, const float* from) {
+  const float4 four = *reinterpret_cast<const float4*>(from);
+  to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
+}
+__device__ void write4(float* to, const float* from) {
+  *reinterpret_cast<float4*>(to) = make_float4(from[0], from[1], from[2], from[3]);
+}
+
+/// X[row][col … col + 3] of a rows × cols matrix; what lies outside counts as 0. With ALIGNED (see
+/// rows_are_aligned) the four elements lie inside or outside together.
+template <bool ALIGNED>
+__device__ void load4(float* to, const float* X, int64_t row, int64_t col, int64_t rows,
+                      int64_t cols) {
+  const float* from = X + row * cols + col;
+  if (ALIGNED && row < rows && col < cols) {
+    read4(to, from);
+  } else {
+    for (int i = 0; i < 4; ++i) to[i] = !ALIGNED && row < rows && col + i < cols ? from[i] : 0;
+  }
+}
+
+/// The same four elements of C become alpha·sum + beta·C, as far as they lie inside.
+template <bool ALIGNED>
+__device__ void store4(float* C, int64_t row, int64_t col, int64_t rows, int64_t cols,
+                       const float* sum, float alpha, float beta) {
+  float old[4] = {}, result[4];
+  if (beta != 0)
+    load4<ALIGNED>(old, C, row, col, rows, cols);  // else C may hold anything, even NaN
+  for (int i = 0; i < 4; ++i) result[i] = alpha * sum[i] + beta * old[i];
+
+  float* to = C + row * cols + col;
+  if (ALIGNED && row < rows && col < cols) write4(to, result);
+  for (int i = 0; i < 4; ++i)
+    if (!ALIGNED && row < rows && col + i < cols) to[i] = result[i];
+}
+
+template <bool ALIGNED_A, bool ALIGNED_B, bool ALIGNED_C>
+__global__ void __launch_bounds__(THREADS)
+    vectorised_kernel(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
+                      float alpha, float beta, int64_t first_row) {
+  alignas(16) __shared__ float As[BK][BM + PAD];  // transposed: a thread's rows are neighbours
+  alignas(16) __shared__ float Bs[BK][BN];
+  const int tx = threadIdx.x, ty = threadIdx.y;
+  const int thread = ty * (BN / TN) + tx;
+  const int64_t row0 = int64_t{blockIdx.y} * BM + first_row;
+  const int64_t col0 = int64_t{blockIdx.x} * BN;
+
+  float sum[TM][TN] = {};
+  for (int64_t k0 = 0; k0 < K; k0 += BK) {
+    // Each thread brings four neighbours at a time: along k from A, along a row of C from B.
+    float four[4];
+    for (int first = 0; first < BM * BK; first += 4 * THREADS) {
+      const int row = (first + 4 * thread) / BK, k = (first + 4 * thread) % BK;
+      load4<ALIGNED_A>(four, A, row0 + row, k0 + k, M, K);
+      for (int i = 0; i < 4; ++i) As[k + i][row] = four[i];
+    }
+    for (int first = 0; first < BK * BN; first += 4 * THREADS) {
+      const int k = (first + 4 * thread) / BN, col = (first + 4 * thread) % BN;
+      load4<ALIGNED_B>(four, B, k0 + k, col0 + col, K, N);
+      write4(&Bs[k][col], four);
+    }
+    __syncthreads();
+
+    for (int k = 0; k < BK; ++k) {
+      // A thread's columns come in groups of four, one group in each of TN / 4 parts of the tile:
+      // the 16 threads of a row read 16 groups side by side, which lie in different banks.
+      float a[TM], b[TN];
+      for (int i = 0; i < TM; i += 4) read4(&a[i], &As[k][ty * TM + i]);
+      for (int j = 0; j < TN; j += 4) read4(&b[j], &Bs[k][j * (BN / TN) + tx * 4]);
+      for (int i = 0; i < TM; ++i)
+        for (int j = 0; j < TN; ++j) sum[i][j] += a[i] * b[j];
+    }
+    __syncthreads();
+  }
+
+  for (int i = 0; i < TM; ++i)
+    for (int j = 0; j < TN; j += 4)
+      store4<ALIGNED_C>(C, row0 + ty * TM + i, col0 + j * (BN / TN) + tx * 4, M, N, &sum[i][j],
+                        alpha, beta);
+}
+
+/// Whether 16-byte accesses are possible: every row must begin at a multiple of 16 bytes. Then the
+/// number of columns is a multiple of four, so that no group of four reaches over the edge.
+bool rows_are_aligned(const float* X, int64_t cols) {
+  return reinterpret_cast<uintptr_t>(X) % 16 == 0 && cols % 4 == 0;
+}
+
+}  // namespace
+
+// A, B and C each take the 16-byte path if they can, else the path of four single floats.
+void vectorised(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
+                float alpha, float beta) {
+  if (M == 0 || N == 0) return;
+  if (alpha == 0) K = 0;  // as in SGEMM: what A and B hold does not matter
+  constexpr decltype(&vectorised_kernel<true, true, true>) kernels[2][2][2] = {
+      {{vectorised_kernel<false, false, false>, vectorised_kernel<false, false, true>},
+       {vectorised_kernel<false, true, false>, vectorised_kernel<false, true, true>}},
+      {{vectorised_kernel<true, false, false>, vectorised_kernel<true, false, true>},
+       {vectorised_kernel<true, true, false>, vectorised_kernel<true, true, true>}}};
+  const auto kernel =
+      kernels[rows_are_aligned(A, K)][rows_are_aligned(B, N)][rows_are_aligned(C, N)];
+  const dim3 block(BN / TN, BM / TM);
+  for (int64_t first_row = 0; first_row < M; first_row += MAX_GRID_Y * BM) {
+    const dim3 grid(ceil_div(N, BN), std::min(ceil_div(M - first_row, BM), MAX_GRID_Y));
+    kernel<<<grid, block>>>(A, B, C, M, N, K, alpha, beta, first_row);
+    CUDA_CHECK_LAUNCH();
+  }
+}
+
+}  // namespace tutorial

@@ -1,0 +1,192 @@
+// Every kernel in the list, and cuBLAS beside them, on every shape; then the reference itself.
+#include <catch2/generators/catch_generators_range.hpp>
+#include <cmath>
+#include <numeric>
+
+#include "02_tiled_matmul.hpp"
+#include "common/row_major_blas.hpp"
+#include "common/testing.hpp"
+
+using namespace tutorial;
+
+namespace {
+
+struct Shape {
+  int64_t M, N, K;
+};
+
+const std::vector<Shape> shapes = {
+    {128, 128, 32},                 // square, whole tiles
+    {256, 128, 8},                  // several whole tiles
+    {37, 45, 29},                   // all different, no whole tile
+    {130, 70, 45},                  // more than one tile of 128 rows
+    {257, 129, 33},                 // more than one in both directions
+    {132, 68, 20},                  // no whole tile, but rows that allow 16-byte accesses
+    {1, 130, 7},    {130, 1, 7},    // one row, one column
+    {33, 40, 3},    {20, 24, 1},    // K shorter than a tile
+    {30, 41, 101},  {18, 44, 100},  // K of many tiles and a tail
+    {1, 1, 1},      {0, 5, 3},     {5, 0, 3}, {0, 0, 0}, {5, 35, 0},
+};
+
+// How far A, B and C begin, in floats, from an address that is a multiple of 256 bytes.
+struct Offsets {
+  int64_t a = 0, b = 0, c = 0;
+};
+
+void cublas(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K, float alpha,
+            float beta) {
+  static const CublasHandle handle;
+  row_major_gemm(handle, M, N, K, alpha, A, B, beta, C);
+}
+
+std::vector<Step<Launcher>> steps_and_cublas() {
+  std::vector<Step<Launcher>> all = steps;
+  all.push_back({.name = "cuBLAS", .launch = &cublas, .idea = "", .features = ALPHA_BETA});
+  return all;
+}
+
+std::vector<int64_t> all_rows(int64_t M) {
+  std::vector<int64_t> rows(M);
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets = {}, float alpha = 1,
+                float beta = 0) {
+  const auto [M, N, K] = shape;
+  INFO(step.name << " M=" << M << " N=" << N << " K=" << K << " alpha=" << alpha << " beta=" << beta
+                 << " offsets " << offsets.a << ", " << offsets.b << ", " << offsets.c);
+  const std::vector<float> A = make_values({M, K}, Init::normal, 1);
+  const std::vector<float> B = make_values({K, N}, Init::normal, 2);
+  std::vector<float> before;  // with beta = 0 C holds NaN, which must not show
+  if (beta != 0) before = make_values({M, N}, Init::normal, 3);
+  const DeviceBuffer<float> a(A, offsets.a), b(B, offsets.b);
+  check_launch([&](float* C) { step.launch(a.data(), b.data(), C, M, N, K, alpha, beta); },
+               reference(A, B, N, K, all_rows(M), alpha, beta, before),
+               {.rows = M, .cols = N, .tile = step.tile}, offsets.c, before);
+}
+
+}  // namespace
+
+TEST_CASE("every step gives A·B for every shape") {
+  const auto step = GENERATE(from_range(steps_and_cublas()));
+  skip_unless_runnable(step);
+  for (const Shape& shape : shapes) check_step(step, shape);
+}
+
+TEST_CASE("every step takes any address that a float can have") {
+  const auto step = GENERATE(from_range(steps_and_cublas()));
+  skip_unless_runnable(step);
+  for (int64_t offset : {1, 2, 3}) {
+    const Shape shape = {12, 20, 8};  // rows that would allow 16-byte accesses
+    check_step(step, shape, {.a = offset});
+    check_step(step, shape, {.b = offset});
+    check_step(step, shape, {.c = offset});
+    check_step(step, {13, 19, 11}, {offset, offset, offset});
+  }
+}
+
+TEST_CASE("a step takes any alpha and beta, or refuses them") {
+  const auto step = GENERATE(from_range(steps_and_cublas()));
+  skip_unless_runnable(step);
+  const std::vector<std::pair<float, float>> factors = {
+      {2.5f, 0}, {1, 1}, {-0.5f, -3}, {0, 2}, {0, 0.0f}};
+  for (const auto& [alpha, beta] : factors) {
+    if ((step.features & ALPHA_BETA) == 0) {
+      INFO(step.name << " is not marked ALPHA_BETA in the list");
+      DeviceBuffer<float> x(64), c(64);
+      CHECK_THROWS_AS(step.launch(x.data(), x.data(), c.data(), 8, 8, 8, alpha, beta), Error);
+      continue;
+    }
+    check_step(step, {130, 140, 12}, {}, alpha, beta);
+    check_step(step, {37, 45, 29}, {1, 2, 3}, alpha, beta);
+    check_step(step, {9, 11, 0}, {}, alpha, beta);
+  }
+}
+
+TEST_CASE("alpha = 0 does not read A and B") {
+  const auto step = GENERATE(from_range(steps_and_cublas()));
+  skip_unless_runnable(step);
+  if ((step.features & ALPHA_BETA) == 0) return;
+  const DeviceBuffer<float> nan(64);  // as it is allocated
+  const std::vector<float> before = make_values({8, 8}, Init::normal, 3);
+  check_launch([&](float* C) { step.launch(nan.data(), nan.data(), C, 8, 8, 8, 0, 3); },
+               reference({}, {}, 8, 0, all_rows(8), 0, 3, before),
+               {.rows = 8, .cols = 8, .tile = step.tile}, 0, before);
+}
+
+TEST_CASE("every step takes more rows than a grid has blocks in y") {
+  const auto step = GENERATE(from_range(steps));
+  skip_unless_runnable(step);
+  if (!device_has_clock()) SKIP("65536 blocks would take the simulator too long");
+  check_step(step, {65535 * step.tile.rows + 3, 1, 1});
+}
+
+// 9 GB, so it must be asked for by its tag.
+TEST_CASE("every step takes an A with more than 2^31 elements", "[.large]") {
+  const auto step = GENERATE(from_range(steps));
+  skip_unless_runnable(step);
+  const int64_t M = 65537, K = 32769;  // A is zero but for its last row
+  const std::vector<float> row = make_values({1, K}, Init::normal, 1);
+  const std::vector<float> B = make_values({K, 1}, Init::normal, 2);
+  DeviceBuffer<float> a(M * K);
+  CUDA_CHECK(cudaMemset(a.data(), 0, M * K * sizeof(float)));
+  CUDA_CHECK(
+      cudaMemcpy(a.data() + (M - 1) * K, row.data(), K * sizeof(float), cudaMemcpyHostToDevice));
+  const DeviceBuffer<float> b(B);
+  const Expected last = reference(row, B, 1, K, all_rows(1));
+  Expected want{std::vector<double>(M), std::vector<double>(M)};
+  want.value.back() = last.value[0];
+  want.bound.back() = last.bound[0];
+  check_launch([&](float* C) { step.launch(a.data(), b.data(), C, M, 1, K, 1, 0); }, want,
+               {.rows = M, .cols = 1, .tile = step.tile});
+}
+
+TEST_CASE("the reference is right where the product is known") {
+  const int64_t M = 7, N = 5, K = 6;
+  const std::vector<float> B = make_values({K, N}, Init::normal, 2);
+
+  SECTION("identity: I·B is B") {
+    const Expected got = reference(make_values({K, K}, Init::identity, 1), B, N, K, all_rows(K));
+    for (int64_t i = 0; i < K * N; ++i) CHECK(got.value[i] == B[i]);
+  }
+  SECTION("one 1 in each row of A picks a row of B") {
+    std::vector<float> A(M * K, 0.0f);
+    for (int64_t i = 0; i < M; ++i) A[i * K + (5 * i + 2) % K] = 1;
+    const Expected got = reference(A, B, N, K, all_rows(M));
+    for (int64_t i = 0; i < M; ++i)
+      for (int64_t j = 0; j < N; ++j) CHECK(got.value[i * N + j] == B[(5 * i + 2) % K * N + j]);
+  }
+  SECTION("constant rows times constant columns, with alpha and beta") {
+    std::vector<float> A(M * K), constant(K * N), before(M * N);
+    for (int64_t i = 0; i < M * K; ++i) A[i] = static_cast<float>(i / K + 1);
+    for (int64_t i = 0; i < K * N; ++i) constant[i] = static_cast<float>(i % N - 2);
+    for (int64_t i = 0; i < M * N; ++i) before[i] = static_cast<float>(i);
+    const Expected got = reference(A, constant, N, K, all_rows(M), 0.5f, -3, before);
+    for (int64_t i = 0; i < M * N; ++i) {
+      const double product = 0.5 * static_cast<double>(K * (i / N + 1) * (i % N - 2));
+      const double old = -3 * static_cast<double>(i);
+      CHECK(got.value[i] == product + old);
+      CHECK(std::abs(got.bound[i] - gamma_bound(K + 2) * (std::abs(product) - old)) < 1e-15);
+    }
+  }
+  SECTION("some rows only: the same numbers as in the full product") {
+    const std::vector<float> A = make_values({M, K}, Init::normal, 1);
+    const std::vector<float> before = make_values({M, N}, Init::normal, 3);
+    const Expected full = reference(A, B, N, K, all_rows(M), 2, 3, before);
+    const std::vector<int64_t> rows = {0, 3, 6};
+    const Expected some = reference(A, B, N, K, rows, 2, 3, before);
+    REQUIRE(some.value.size() == rows.size() * N);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      for (int64_t j = 0; j < N; ++j) {
+        CHECK(some.value[i * N + j] == full.value[rows[i] * N + j]);
+        CHECK(some.bound[i * N + j] == full.bound[rows[i] * N + j]);
+      }
+    }
+  }
+  SECTION("K = 0 gives zeros") {
+    const Expected got = reference({}, {}, N, 0, all_rows(M));
+    CHECK(got.value == std::vector<double>(M * N, 0.0));
+    CHECK(got.bound == std::vector<double>(M * N, 0.0));
+  }
+}
