@@ -1,0 +1,97 @@
+// Masked batched matrix product: C[b] = A[b]·B[b] where a mask keeps, a fill value elsewhere.
+//
+//   A  batch × M × K    B  batch × K × N    C  batch × M × N    all float32, row-major
+//   mask  M × N, shared by the batch, or batch × M × N: nonzero keeps the product, 0 gives the fill
+//         value. (PyTorch's masked_fill is the other way round: it fills where its mask is true.)
+//
+// Any size >= 0; without elements nothing is launched, and K = 0 makes every product 0. Any
+// alignment that a float* can have. The three tensors and the mask must not overlap.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/compare.hpp"
+#include "common/grid.hpp"
+#include "common/step.hpp"
+
+namespace tutorial {
+
+inline constexpr int BLOCK = 128;  // a thread block owns 128×128 elements of C
+inline constexpr int PATCH = 8;    // a thread owns 8×8 of them
+
+/// What a coarse mask says of a block or a patch: how much of it the element mask keeps. Only
+/// elements inside C count. (A count of kept elements would do too, but not in a byte: 128·128 is 0
+/// modulo 256, and a block that is kept whole would look like one to skip.)
+enum class Kept : uint8_t { none, some, all };
+
+/// One problem. All pointers are to device memory.
+struct MaskedBmm {
+  int64_t batch = 1, M = 0, N = 0, K = 0;
+  const uint8_t* mask = nullptr;
+  bool mask_per_batch = false;  // batch × M × N, else M × N
+  float fill = -std::numeric_limits<float>::infinity();
+  // Made from `mask` by build_coarse_masks(), once for as many products as use the mask:
+  const Kept* block_mask = nullptr;   // (batch or 1) × ceil(M/128) × ceil(N/128)
+  const Kept* thread_mask = nullptr;  // (batch or 1) × ceil(M/8) × ceil(N/8)
+
+  int64_t masks() const { return mask_per_batch ? batch : 1; }
+};
+
+// ---- the kernels
+
+using Launcher = void(const MaskedBmm& problem, const float* A, const float* B, float* C);
+#define MASKED_BMM_STEPS(STEP)                                                                   \
+  STEP(bmm_then_fill, "the product, then a kernel that fills", Tile{BLOCK, BLOCK, PATCH, PATCH}) \
+  STEP(three_level_mask, "skip blocks and threads, mask the rest", Tile{BLOCK, BLOCK, PATCH, PATCH})
+TUTORIAL_STEPS(Launcher, MASKED_BMM_STEPS)
+
+/// The second half of step 1, also used after cuBLAS: C = fill where the mask is 0.
+void masked_fill(const MaskedBmm& problem, float* C);
+
+/// Step 2a: block_mask and thread_mask from the element mask, in the shapes that MaskedBmm gives.
+void build_coarse_masks(const MaskedBmm& problem, Kept* block_mask, Kept* thread_mask);
+
+// ---- the reference (reference.cpp)
+
+/// A mask on the host.
+struct Mask {
+  std::vector<uint8_t> keep;  // (batch or 1) × M × N
+  bool per_batch = false;
+};
+
+/// The mask that --mask names. i is a row, j a column, shift = N - M (so that the last row sees the
+/// last column, whatever the shape):
+///   none      keeps all
+///   causal    keeps j <= i + shift
+///   window:W  keeps the last W of those: i + shift - W < j <= i + shift
+///   random:P  keeps each element with probability P
+///   blocks:P  keeps each 128×128 block with probability P
+///   FILE.npy  float32 0 and 1, M × N or batch × M × N
+/// `per_batch` makes one for each batch; the random ones then differ. Throws Error for anything
+/// else.
+Mask make_mask(const std::string& kind, int64_t batch, int64_t M, int64_t N, bool per_batch,
+               uint64_t seed);
+
+/// The coarse mask for tiles of tile × tile elements: (batch or 1) × ceil(M/tile) × ceil(N/tile).
+std::vector<Kept> coarse_mask_reference(const Mask& mask, int64_t M, int64_t N, int64_t tile);
+
+/// Rows `rows` (of batch·M; empty: all) of the result, in double. Masked elements have bound 0.
+/// `problem` gives sizes and fill value; its pointers are not used.
+Expected masked_bmm_reference(const MaskedBmm& problem, const Mask& mask, std::span<const float> A,
+                              std::span<const float> B, std::span<const int64_t> rows = {});
+
+/// What the coarse masks save, over the whole batch.
+struct Skipped {
+  int64_t blocks = 0, blocks_in_all = 0;
+  int64_t threads = 0, threads_in_all = 0;  // in the blocks that are not skipped
+  int64_t warps = 0, warps_in_all = 0;      // of which all 32 threads skip, likewise
+};
+/// Counts from the two coarse masks. Threads whose patch lies outside C count as skipped.
+Skipped count_skipped(const MaskedBmm& problem, std::span<const Kept> block_mask,
+                      std::span<const Kept> thread_mask);
+
+}  // namespace tutorial
