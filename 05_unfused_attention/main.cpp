@@ -1,0 +1,204 @@
+// The program of chapter 05: the stages of attention one by one, then the pipelines made of them.
+#include <algorithm>
+
+#include "05_unfused_attention.hpp"
+#include "common/chapter.hpp"
+#include "common/check.hpp"
+
+namespace unfused {
+namespace {
+
+using namespace tutorial;
+
+/// What "exactly this" means to compare().
+Expected exactly(const std::vector<float>& values) {
+  return {{values.begin(), values.end()}, std::vector<double>(values.size())};
+}
+
+/// The tensors' sizes, printed before anything is allocated.
+void say_memory(Chapter& chapter, const Attention& a) {
+  const double token = 4.0 * static_cast<double>(a.B) * static_cast<double>(a.T);
+  const double activations = token * static_cast<double>(a.C);
+  const double scores = token * static_cast<double>(a.NH) * static_cast<double>(a.T);
+  chapter.say("memory: qkv " + with_prefix(3 * activations, "B") +
+              " (4·B·T·3·C); q, k, v, vaccum " + "and out " + with_prefix(activations, "B") +
+              " each (4·B·T·C); preatt and att " + with_prefix(scores, "B") + " each (4·B·NH·T·T)");
+}
+
+/// One row of the table for each stage. Each is run on what the stages before it left in `w`, and
+/// compared with its own reference on that, so that a fault shows in the stage that has it.
+class Stages {
+ public:
+  Stages(Chapter& chapter, const Attention& attention, Workspace& workspace)
+      : chapter_(chapter), a_(attention), w_(workspace) {}
+
+  void run_unfused(const float* qkv) {
+    const double n = static_cast<double>(a_.elements()), s = static_cast<double>(a_.scores());
+    const int64_t heads = a_.heads(), part = a_.elements();
+    const double flop = 2 * s * static_cast<double>(a_.HS());
+    const std::string cublas = a_.tf32 ? " (cuBLAS, TF32)" : " (cuBLAS, fp32)";
+    const std::vector<int64_t> all_scores = {heads, a_.T, a_.T};
+
+    run({.name = "permute",
+         .launch = [&](float* out) { permute(a_, qkv, out, out + part, out + 2 * part); },
+         .shape = {3 * heads, a_.T, a_.HS()},
+         .check =
+             [&](std::span<const float> got, const Layout& layout) {
+               return compare(got, exactly(permute_reference(a_, chapter_.host("qkv"))), layout);
+             },
+         .cost = {.flop = 0, .bytes = 24 * n}});
+    permute(a_, qkv, w_.q.data(), w_.k.data(), w_.v.data());
+
+    run({.name = "scores" + cublas,
+         .launch = [&](float* out) { scores(a_, w_.blas, w_.q.data(), w_.k.data(), out); },
+         .shape = all_scores,
+         .check = by_rows([&](const auto& rows) {
+           return scores_reference(a_, w_.q.to_host(), w_.k.to_host(), rows);
+         }),
+         .cost = {.flop = flop, .bytes = 8 * n + 4 * s}});
+    scores(a_, w_.blas, w_.q.data(), w_.k.data(), w_.preatt.data());
+
+    run({.name = "scale_mask",
+         .launch = [&](float* out) { scale_mask(a_, out); },
+         .before = [&](float* out) { copy_scores(out); },
+         .shape = all_scores,
+         .check = by_rows(
+             [&](const auto& rows) { return scale_mask_reference(a_, w_.preatt.to_host(), rows); }),
+         .cost = {.flop = seen(), .bytes = 4 * seen() + 4 * s}});
+    scale_mask(a_, w_.preatt.data());
+
+    run({.name = "softmax",
+         .launch = [&](float* out) { softmax(a_, w_.preatt.data(), out); },
+         .shape = all_scores,
+         .check = by_rows(
+             [&](const auto& rows) { return softmax_reference(a_, w_.preatt.to_host(), rows); }),
+         .cost = {.flop = 5 * s, .bytes = 8 * s}});
+    softmax(a_, w_.preatt.data(), w_.att.data());
+
+    run({.name = "values" + cublas,
+         .launch = [&](float* out) { values(a_, w_.blas, w_.att.data(), w_.v.data(), out); },
+         .shape = {heads, a_.T, a_.HS()},
+         .check = by_rows([&](const auto& rows) {
+           return values_reference(a_, w_.att.to_host(), w_.v.to_host(), rows);
+         }),
+         .cost = {.flop = flop, .bytes = 4 * s + 8 * n}});
+    values(a_, w_.blas, w_.att.data(), w_.v.data(), w_.vaccum.data());
+
+    run({.name = "unpermute",
+         .launch = [&](float* out) { unpermute(a_, w_.vaccum.data(), out); },
+         .check =
+             [&](std::span<const float> got, const Layout& layout) {
+               return compare(got, exactly(unpermute_reference(a_, w_.vaccum.to_host())), layout);
+             },
+         .cost = {.flop = 0, .bytes = 8 * n}});
+  }
+
+  void run_fused(const float* qkv) {
+    const double s = static_cast<double>(a_.scores());
+    permute(a_, qkv, w_.q.data(), w_.k.data(), w_.v.data());
+    scores(a_, w_.blas, w_.q.data(), w_.k.data(), w_.preatt.data());
+    run({.name = "scale_mask_softmax",
+         .launch = [&](float* out) { scale_mask_softmax(a_, w_.preatt.data(), out); },
+         .shape = {a_.heads(), a_.T, a_.T},
+         .check = by_rows([&](const auto& rows) {
+           return scale_mask_softmax_reference(a_, w_.preatt.to_host(), rows);
+         }),
+         .cost = {.flop = 10 * seen(), .bytes = 4 * seen() + 4 * s}});
+  }
+
+ private:
+  void run(Row row) {
+    row.is_stage = true;
+    chapter_.run(std::move(row));
+  }
+
+  /// The scores that are not masked.
+  double seen() const {
+    const double T = static_cast<double>(a_.T);
+    return static_cast<double>(a_.heads()) * (a_.causal ? T * (T + 1) / 2 : T * T);
+  }
+
+  void copy_scores(float* out) const {
+    CUDA_CHECK(cudaMemcpyAsync(out, w_.preatt.data(), a_.scores() * sizeof(float),
+                               cudaMemcpyDeviceToDevice));
+  }
+
+  /// Compares with a reference that takes the rows to compute: as many as the host can afford.
+  Check by_rows(std::function<Expected(const std::vector<int64_t>&)> reference) const {
+    return [this, reference](std::span<const float> got, const Layout& layout) {
+      const int64_t all = a_.heads() * a_.T;
+      const int64_t affordable = 1 + 100'000'000 / (a_.T * (a_.HS() + 20));
+      const auto rows = sample_rows(all, std::min(all, affordable), chapter_.seed());
+      return compare_rows(got, reference(rows), rows, layout);
+    };
+  }
+
+  Chapter& chapter_;
+  const Attention& a_;
+  Workspace& w_;
+};
+
+void body(Chapter& chapter) {
+  Attention a;
+  int64_t block_size = a.block_size;
+  chapter.size("--batch", a.B, {.gpu = 8, .cpu = 2}, "sequences, B");
+  chapter.size("--seq", a.T, {.gpu = 1024, .cpu = 50}, "tokens of a sequence, T");
+  chapter.size("--channels", a.C, {.gpu = 768, .cpu = 36}, "values of a token, C");
+  chapter.size("--heads", a.NH, {.gpu = 12, .cpu = 3}, "heads, NH; must divide C");
+  chapter.size("--block-size", block_size, {.gpu = 256, .cpu = 256},
+               "threads of a block in our own kernels: a multiple of 32, up to 1024");
+  chapter.flag("--causal,!--full", a.causal,
+               "mask the keys after each query (default), or with --full none");
+  chapter.flag("--tf32", a.tf32, "let cuBLAS round the products' inputs to TF32");
+  chapter.input("qkv", {{"--batch"}, {"--seq"}, {"--channels", 3}},
+                "queries, keys and values side by side");
+  chapter.steps(steps);
+  chapter.parse();
+  a.block_size = static_cast<int>(std::min<int64_t>(block_size, 1 << 20));
+  require_supported(a);
+
+  // The least work: the scores that are not masked, once as Q·Kᵀ and once as att·V; qkv read once,
+  // out written once. What preatt and att cost is this pipeline's own doing.
+  const double tokens = static_cast<double>(a.B) * static_cast<double>(a.T);
+  const double pairs = tokens * (a.causal ? static_cast<double>(a.T + 1) / 2 : a.T);
+  chapter.output_name("out");
+  chapter.problem(
+      "out (" + std::to_string(a.B) + ", " + std::to_string(a.T) + ", " + std::to_string(a.C) +
+          ") = " + (a.causal ? "causal" : "full") + " attention of qkv, " + std::to_string(a.NH) +
+          " heads of " + std::to_string(a.HS()) + ", " + (a.tf32 ? "products in TF32" : "fp32") +
+          ", blocks of " + std::to_string(a.block_size) + " threads",
+      {.flop = 4 * pairs * static_cast<double>(a.C),
+       .bytes = 16 * tokens * static_cast<double>(a.C)},
+      {a.B, a.T, a.C}, workspace_bytes(a) + 4 * tokens * static_cast<double>(a.NH * a.T));
+  say_memory(chapter, a);
+
+  const int64_t affordable = 1 + 100'000'000 / std::max<int64_t>(1, a.T * (2 * a.C + 20 * a.NH));
+  const auto rows = sample_rows(a.B * a.T, std::min(a.B * a.T, affordable), chapter.seed());
+  const Expected want = attention_reference(a, chapter.host("qkv"), rows);
+  chapter.check_with([&](std::span<const float> got, const Layout& layout) {
+    return compare_rows(got, want, rows, layout);
+  });
+
+  const float* qkv = chapter.device("qkv");
+  Workspace workspace(a);
+  Stages stages(chapter, a, workspace);
+  for (const auto& step : steps) {
+    const bool with_stages = a.elements() > 0 && chapter.selected(step.name);
+    if (with_stages && step.launch == &unfused) stages.run_unfused(qkv);
+    if (with_stages && step.launch == &fused_softmax) stages.run_fused(qkv);
+    chapter.run(step, [&](float* out) { step.launch(a, qkv, workspace, out); });
+  }
+  if (a.tf32)
+    chapter.note(
+        "The bound counts fp32 arithmetic; a product in TF32 runs on tensor cores and may pass "
+        "it.");
+}
+
+}  // namespace
+}  // namespace unfused
+
+int main(int argc, char** argv) {
+  return tutorial::run_chapter(argc, argv, "05_unfused_attention",
+                               "attention as separate kernels, with the scores in memory",
+                               unfused::body);
+}

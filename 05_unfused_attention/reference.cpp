@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "05_unfused_attention.hpp"
+#include "common/error.hpp"
+#include "common/softmax_error.hpp"
+
+namespace unfused {
+
+using namespace tutorial;
+namespace {
+
+constexpr double U = 0x1p-24;  // unit roundoff of float32
+constexpr double INF = std::numeric_limits<double>::infinity();
+
+/// The error of a product's sum of n terms is at most this times Σ|a||b|. TF32 keeps 10 bits behind
+/// the point, so each factor is off by at most 2^-11 of itself when it is rounded; 2^-10 allows for
+/// a library that cuts off instead.
+double product_error(const Attention& a, int64_t n) {
+  const double factor = a.tf32 ? 0x1p-10 : 0;
+  return (1 + factor) * (1 + factor) * (1 + gamma_bound(n)) - 1;
+}
+
+/// 1/√HS is rounded twice, and so is the product with it once: 3u, and a little for higher orders.
+constexpr double SCALE_ERROR = 4 * U;
+
+Expected expected(size_t rows, int64_t cols) {
+  return {std::vector<double>(rows * cols), std::vector<double>(rows * cols)};
+}
+
+/// A row's weights from its scores, and the bound on each. `error` is the absolute error that each
+/// score already has: with all scores within e of the true ones, numerator and sum are within a
+/// factor of exp(±e). Masked scores are -infinity.
+void softmax_row(const std::vector<double>& score, const std::vector<double>& error, double* weight,
+                 double* bound) {
+  const size_t n = score.size();
+  double max = -INF, largest_error = 0;
+  bool valid = true;
+  for (size_t i = 0; i < n; ++i) {
+    if (std::isnan(score[i]) || score[i] == INF) valid = false;
+    max = std::max(max, score[i]);
+    if (std::isfinite(score[i])) largest_error = std::max(largest_error, error[i]);
+  }
+  double sum = 0;
+  for (size_t i = 0; i < n; ++i) sum += std::exp(score[i] - max);
+  for (size_t i = 0; i < n; ++i) {
+    const double d = max - score[i];
+    weight[i] = valid ? std::exp(-d) / sum : std::numeric_limits<double>::quiet_NaN();
+    bound[i] = 0;
+    if (std::isfinite(d))
+      bound[i] = weight[i] * std::expm1(error[i] + largest_error + exp_error(d) +
+                                        sum_error(static_cast<int64_t>(n))) +
+                 SUBNORMAL_ERROR;
+  }
+}
+
+/// One row of att from raw scores and their errors: scale, mask, softmax.
+void attention_row(const Attention& a, int64_t query, std::vector<double>& score,
+                   std::vector<double>& error, double* weight, double* bound) {
+  const double scale = 1 / std::sqrt(static_cast<double>(a.HS()));
+  for (int64_t key = 0; key < a.T; ++key) {
+    score[key] *= scale;
+    error[key] = error[key] * scale * (1 + SCALE_ERROR) + std::abs(score[key]) * SCALE_ERROR;
+    if (a.causal && key > query) score[key] = -INF;
+  }
+  softmax_row(score, error, weight, bound);
+}
+
+}  // namespace
+
+void require_supported(const Attention& a) {
+  const auto n = [](int64_t value) { return std::to_string(value); };
+  if (a.C > 0 && (a.NH == 0 || a.C % a.NH != 0))
+    throw Error(n(a.C) + " channels cannot be shared among " + n(a.NH) +
+                " heads: give a --heads that divides --channels.");
+  if (a.block_size < 32 || a.block_size > 1024 || a.block_size % 32 != 0)
+    throw Error("A block of " + n(a.block_size) +
+                " threads is not possible here: give a --block-size from 32 to 1024 that is a "
+                "multiple of 32.");
+  const double heads = static_cast<double>(a.B) * static_cast<double>(a.NH);
+  if (heads > std::numeric_limits<int>::max() || a.T > std::numeric_limits<int>::max())
+    throw Error(
+        "cuBLAS counts in int, so --seq and --batch times --heads end at 2147483647: choose "
+        "smaller sizes.");
+}
+
+double workspace_bytes(const Attention& a) {
+  const double heads = static_cast<double>(a.B) * static_cast<double>(a.NH);
+  const double T = static_cast<double>(a.T);
+  return 4 * (4 * static_cast<double>(a.B) * T * static_cast<double>(a.C) + 2 * heads * T * T);
+}
+
+Workspace::Workspace(const Attention& a)
+    : blas(a.tf32 ? Precision::tf32 : Precision::fp32),
+      q(a.elements()),
+      k(a.elements()),
+      v(a.elements()),
+      preatt(a.scores()),
+      att(a.scores()),
+      vaccum(a.elements()) {}
+
+std::vector<float> permute_reference(const Attention& a, std::span<const float> qkv) {
+  std::vector<float> parts(3 * a.elements());
+  auto to = parts.begin();
+  for (int part = 0; part < 3; ++part)
+    for (int64_t b = 0; b < a.B; ++b)
+      for (int64_t nh = 0; nh < a.NH; ++nh)
+        for (int64_t t = 0; t < a.T; ++t) {
+          const auto from = ((b * a.T + t) * 3 + part) * a.C + nh * a.HS();
+          to = std::copy_n(qkv.begin() + from, a.HS(), to);
+        }
+  return parts;
+}
+
+std::vector<float> unpermute_reference(const Attention& a, std::span<const float> vaccum) {
+  std::vector<float> out(a.elements());
+  auto from = vaccum.begin();
+  for (int64_t b = 0; b < a.B; ++b)
+    for (int64_t nh = 0; nh < a.NH; ++nh)
+      for (int64_t t = 0; t < a.T; ++t, from += a.HS())
+        std::copy_n(from, a.HS(), out.begin() + (b * a.T + t) * a.C + nh * a.HS());
+  return out;
+}
+
+Expected scores_reference(const Attention& a, std::span<const float> q, std::span<const float> k,
+                          std::span<const int64_t> rows) {
+  Expected want = expected(rows.size(), a.T);
+  const int64_t HS = a.HS();
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (int64_t key = 0; key < a.T; ++key) {
+      const int64_t k_row = rows[i] / a.T * a.T + key;  // the same head
+      double sum = 0, absolute = 0;
+      for (int64_t hs = 0; hs < HS; ++hs) {
+        const double product = static_cast<double>(q[rows[i] * HS + hs]) * k[k_row * HS + hs];
+        sum += product;
+        absolute += std::abs(product);
+      }
+      want.value[i * a.T + key] = sum;
+      want.bound[i * a.T + key] = product_error(a, HS) * absolute;
+    }
+  return want;
+}
+
+Expected scale_mask_reference(const Attention& a, std::span<const float> preatt,
+                              std::span<const int64_t> rows) {
+  Expected want = expected(rows.size(), a.T);
+  const double scale = 1 / std::sqrt(static_cast<double>(a.HS()));
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (int64_t key = 0; key < a.T; ++key) {
+      const bool masked = a.causal && key > rows[i] % a.T;
+      const double value = masked ? -INF : scale * preatt[rows[i] * a.T + key];
+      want.value[i * a.T + key] = value;
+      want.bound[i * a.T + key] = masked ? 0 : std::abs(value) * SCALE_ERROR + SUBNORMAL_ERROR;
+    }
+  return want;
+}
+
+Expected softmax_reference(const Attention& a, std::span<const float> preatt,
+                           std::span<const int64_t> rows) {
+  Expected want = expected(rows.size(), a.T);
+  const std::vector<double> no_error(a.T);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto row = preatt.subspan(rows[i] * a.T, a.T);
+    softmax_row({row.begin(), row.end()}, no_error, want.value.data() + i * a.T,
+                want.bound.data() + i * a.T);
+  }
+  return want;
+}
+
+Expected scale_mask_softmax_reference(const Attention& a, std::span<const float> preatt,
+                                      std::span<const int64_t> rows) {
+  Expected want = expected(rows.size(), a.T);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto row = preatt.subspan(rows[i] * a.T, a.T);
+    std::vector<double> score(row.begin(), row.end()), error(a.T);
+    attention_row(a, rows[i] % a.T, score, error, want.value.data() + i * a.T,
+                  want.bound.data() + i * a.T);
+  }
+  return want;
+}
+
+Expected values_reference(const Attention& a, std::span<const float> att, std::span<const float> v,
+                          std::span<const int64_t> rows) {
+  const int64_t HS = a.HS();
+  Expected want = expected(rows.size(), HS);
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (int64_t key = 0; key < a.T; ++key) {
+      const double weight = att[rows[i] * a.T + key];
+      const int64_t v_row = rows[i] / a.T * a.T + key;
+      for (int64_t hs = 0; hs < HS; ++hs) {
+        const double product = weight * v[v_row * HS + hs];
+        want.value[i * HS + hs] += product;
+        want.bound[i * HS + hs] += product_error(a, a.T) * std::abs(product);
+      }
+    }
+  return want;
+}
+
+Expected attention_reference(const Attention& a, std::span<const float> qkv,
+                             std::span<const int64_t> rows) {
+  Expected want = expected(rows.size(), a.C);
+  const int64_t HS = a.HS();
+  std::vector<double> score(a.T), error(a.T), weight(a.T), weight_bound(a.T);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const int64_t b = rows[i] / a.T, query = rows[i] % a.T;
+    for (int64_t nh = 0; nh < a.NH; ++nh) {
+      // The vector of this head in part 0 (q), 1 (k) or 2 (v) of token t.
+      const auto head = [&](int64_t t, int64_t part) {
+        return qkv.subspan(((b * a.T + t) * 3 + part) * a.C + nh * HS, HS);
+      };
+
+      const auto q = head(query, 0);
+      for (int64_t key = 0; key < a.T; ++key) {
+        const auto k = head(key, 1);
+        double sum = 0, absolute = 0;
+        for (int64_t hs = 0; hs < HS; ++hs) {
+          sum += static_cast<double>(q[hs]) * k[hs];
+          absolute += std::abs(static_cast<double>(q[hs]) * k[hs]);
+        }
+        score[key] = sum;
+        error[key] = product_error(a, HS) * absolute;
+      }
+      attention_row(a, query, score, error, weight.data(), weight_bound.data());
+
+      double* value = want.value.data() + i * a.C + nh * HS;
+      double* bound = want.bound.data() + i * a.C + nh * HS;
+      for (int64_t key = 0; key < a.T; ++key) {
+        const auto v = head(key, 2);
+        for (int64_t hs = 0; hs < HS; ++hs) {
+          value[hs] += weight[key] * v[hs];
+          bound[hs] +=
+              std::abs(v[hs]) *
+              (weight_bound[key] + product_error(a, a.T) * (weight[key] + weight_bound[key]));
+        }
+      }
+    }
+  }
+  return want;
+}
+
+}  // namespace unfused

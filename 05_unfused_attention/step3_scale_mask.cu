@@ -1,0 +1,43 @@
+// Step 3: preatt · 1/√HS, and -infinity where a key lies after its query. In place.
+//
+// The dot product of HS terms of variance 1 has variance HS. Divided by √HS it has variance 1
+// again, and the softmax does not collapse onto the largest score.
+//
+// FLOP            1 an element
+// global memory   8 bytes an element; 4 for a masked one, which is written and not read
+// shared memory   none
+// block           block_size threads, one element each; x counts keys, y rows of preatt
+#include <algorithm>
+#include <cmath>
+
+#include "05_unfused_attention.hpp"
+#include "common/check.hpp"
+#include "common/grid.hpp"
+
+namespace unfused {
+
+using namespace tutorial;
+
+static __global__ void scale_mask_kernel(float* preatt, float scale, bool causal, int64_t rows,
+                                         int64_t T) {
+  const int64_t key = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (key >= T) return;
+  for (int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
+    const int64_t query = row % T;  // row is (b·NH + nh)·T + query
+    const int64_t i = row * T + key;
+    // Not multiplied by 0: 0·score would be an ordinary score, and NaN for an infinite one.
+    preatt[i] = causal && key > query ? -INFINITY : preatt[i] * scale;
+  }
+}
+
+void scale_mask(const Attention& a, float* preatt) {
+  if (a.elements() == 0) return;
+  const float scale = 1.0f / std::sqrt(static_cast<float>(a.HS()));
+  const int64_t rows = a.heads() * a.T;
+  // A grid has few blocks in y, so a block may take several rows.
+  const dim3 grid(ceil_div(a.T, a.block_size), std::min(rows, MAX_GRID_Y));
+  scale_mask_kernel<<<grid, a.block_size>>>(preatt, scale, a.causal, rows, a.T);
+  CUDA_CHECK_LAUNCH();
+}
+
+}  // namespace unfused
