@@ -1,0 +1,41 @@
+// What the launchers of steps 1 to 4 check before they launch.
+#include <cmath>
+#include <string>
+
+#include "06_flash_attention.hpp"
+
+namespace tutorial::flash {
+
+void require_valid(const Attention& shape) {
+  for (int64_t size : {shape.B, shape.NH, shape.NH_kv, shape.Tq, shape.Tk, shape.HS})
+    if (size < 0) throw Error("a size is " + std::to_string(size) + "; take 0 or more.");
+  if (shape.NH > 0 && (shape.NH_kv == 0 || shape.NH % shape.NH_kv != 0))
+    throw Error(std::to_string(shape.NH) + " query heads cannot share " +
+                std::to_string(shape.NH_kv) +
+                " key and value heads evenly; make --heads a multiple of --kv-heads.");
+}
+
+float score_scale(const Attention& shape) {
+  return static_cast<float>(1 / std::sqrt(static_cast<double>(shape.HS)));
+}
+
+void allow_shared_memory(const void* kernel, int64_t bytes, const char* what, int64_t size) {
+  int device = 0, allowed = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&allowed, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  if (bytes > allowed)
+    throw Error(std::string(what) + " " + std::to_string(size) + " needs " + std::to_string(bytes) +
+                " bytes of shared memory a block; this device allows " + std::to_string(allowed) +
+                ": take a smaller one.");
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(bytes)));
+}
+
+unsigned grid_blocks(int64_t blocks) {
+  if (blocks > 0x7fffffff)
+    throw Error(std::to_string(blocks) +
+                " blocks are more than the 2147483647 that a grid can have; take smaller sizes.");
+  return static_cast<unsigned>(blocks);
+}
+
+}  // namespace tutorial::flash
