@@ -2,9 +2,8 @@
 //
 // FLOP            2·M·N·K
 // global memory   as in step 2: M·N·K / 16 + 4·M·N bytes, 32 FLOP a byte
-// shared memory   8.1 KB a block. As many floats are read as in step 2, but in 4 instructions for
-// 64
-//                 products instead of 16, and each of them as fast as the 32 banks allow
+// shared memory   8.1 KB a block. As many floats are read as in step 2, but four at a time, and
+//                 each read is as fast as the 32 banks allow
 // block           16 × 16 threads for 128 × 128 elements of C
 #include <algorithm>
 

@@ -102,7 +102,7 @@ void masked_bmm(Chapter& chapter) {
   p.thread_mask = thread_mask.data();
   build_coarse_masks(p, block_mask.data(), thread_mask.data());
   const Skipped skipped = count_skipped(p, block_mask.to_host(), thread_mask.to_host());
-  chapter.say("kept: elements " + share(kept, outputs));
+  chapter.say("kept: elements " + share(kept, outputs) + ", whose FLOP these are");
   chapter.say("skipped: blocks " + share(skipped.blocks, skipped.blocks_in_all));
   chapter.say("  in the other blocks: threads " + share(skipped.threads, skipped.threads_in_all) +
               ", whole warps " + share(skipped.warps, skipped.warps_in_all));

@@ -147,8 +147,7 @@ void body(Chapter& chapter) {
   chapter.size("--heads", a.NH, {.gpu = 12, .cpu = 3}, "heads, NH; must divide C");
   chapter.size("--block-size", block_size, {.gpu = 256, .cpu = 256},
                "threads of a block in our own kernels: a multiple of 32, up to 1024");
-  chapter.flag("--causal,!--full", a.causal,
-               "mask the keys after each query (default), or with --full none");
+  chapter.flag("--causal,!--full", a.causal, "mask the keys after each query (default)");
   chapter.flag("--tf32", a.tf32, "let cuBLAS round the products' inputs to TF32");
   chapter.input("qkv", {{"--batch"}, {"--seq"}, {"--channels", 3}},
                 "queries, keys and values side by side");

@@ -1,20 +1,20 @@
 // Chapter 6: attention in one kernel, which never writes the T×T scores to device memory.
 //
 //   out[i] = Σ_j p_ij · v[j],   p_ij = exp(s_ij − lse_i),   s_ij = q[i]·k[j] / √HS
-//   lse_i  = log Σ_j exp(s_ij)                              over the keys j that query i may look
-//   at
+//   lse_i  = log Σ_j exp(s_ij)              over the keys j that query i may look at
 //
-// q, out are (B, NH, Tq, HS), k, v are (B, NH_kv, Tk, HS), lse is (B, NH, Tq); row-major, float32,
-// of any alignment that a float* can have. They do not overlap.
+// q and out are (B, NH, Tq, HS), k and v (B, NH_kv, Tk, HS), lse is (B, NH, Tq). All are float32,
+// row-major, in device memory, at any address that a float* can have, and do not overlap.
 //
-// Causal: query i may look at key j if j <= i + (Tk − Tq). The last query sees all keys and the
-// mask's corner is at the bottom right, as in FlashAttention since its version 2.1. Grouped
-// queries: NH is a multiple of NH_kv, and NH / NH_kv neighbouring heads share keys and values. A
-// query without keys, or with scores of −∞ alone, gets zeros and lse = −∞. A NaN or +∞ among its
-// scores gives NaN, as in PyTorch.
+// Causal: query i may look at key j if j <= i + (Tk − Tq). The last query sees all keys: the mask
+// is aligned at the bottom right, as in FlashAttention from version 2.1 on.
 //
-// Step 1 is simpler: y = (A·B)·C, which is attention without the softmax. It has its own list,
-// below.
+// Grouped queries: NH is a multiple of NH_kv; NH / NH_kv neighbouring heads share keys and values.
+//
+// A query without keys, or with scores of −∞ alone, gets zeros and lse = −∞. A NaN or +∞ among its
+// scores gives NaN, as in PyTorch. v is finite: a masked key's value may be multiplied by 0.
+//
+// Step 1 is simpler: y = (A·B)·C, attention without the softmax. It has a list of its own, below.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -60,9 +60,9 @@ void require_valid(const Attention& shape);
 
 // ---- the kernels of steps 2 to 4
 
-/// Writes out and lse. `scratch` is rows() floats that a kernel may use as it likes. Waits for
-/// nothing. Throws Error when shape is invalid or its head size too large for the kernel on this
-/// device.
+/// Writes out and lse. `scratch` is rows() floats that a kernel may use as it likes. Does nothing
+/// when out is empty. Waits for nothing. Throws Error, before any launch, when the shape is invalid
+/// or its head size too large for the kernel on this device.
 using Launcher = void(const Attention& shape, const float* q, const float* k, const float* v,
                       float* out, float* lse, float* scratch);
 
@@ -126,7 +126,7 @@ Counts article_joint_tiling(int64_t m, int64_t n, int64_t k, int b);
 
 /// The rows `rows` of y, in double.
 Expected reference(std::span<const float> A, std::span<const float> B, std::span<const float> C,
-                   int64_t m, int64_t n, int64_t k, std::span<const int64_t> rows);
+                   int64_t n, int64_t k, std::span<const int64_t> rows);
 
 }  // namespace joint
 

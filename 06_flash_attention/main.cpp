@@ -65,7 +65,7 @@ void run_joint_tiling(Chapter& chapter, const Attention& shape, bool is_alone) {
   const double products = static_cast<double>(m) * n * k;
   const std::vector<int64_t> rows =
       sample_rows(m, static_cast<int64_t>(1e8 / std::max(1.0, 1.0 * n * k)) + 1, chapter.seed());
-  const Expected want = joint::reference(A, B, C, m, n, k, rows);
+  const Expected want = joint::reference(A, B, C, n, k, rows);
   Row row = {.name = joint::steps[0].name,
              .idea = joint::steps[0].idea,
              .launch =

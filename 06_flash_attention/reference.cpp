@@ -13,8 +13,8 @@ constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
 constexpr double UNIT = 0x1p-24;  // float32 rounds by at most this part of a value
 
-/// A score, and how far a float32 kernel's may be from it. The dot product of HS terms is rounded
-/// as gamma_bound says; 1/√HS and the product with it add 2 roundings, and 1 is for 1/√HS itself.
+/// A score, and how far a float32 kernel's may be from it: the dot product of HS terms is rounded
+/// as gamma_bound says, 1/√HS is rounded, and so is the product with it; 1 more for good measure.
 struct Score {
   double value, error;
 };
@@ -30,11 +30,11 @@ Score score(std::span<const float> q, std::span<const float> k) {
   return {dot * scale, std::isfinite(dot) ? gamma_bound(roundings) * magnitude * scale : 0};
 }
 
-/// The relative error that sums over n keys add, in out's numerator as in l: a term passes at most
-/// n additions, and with each tile of keys at most 9 roundings more, when all that was summed is
-/// scaled by exp(m_old − m_new), in FlashAttention 1 also by l. Tiles have 16 keys or more. (The
-/// error of the exp's arguments is not in here: over the tiles that a term meets they add up to m −
-/// s, and exp_error(m − s) has that.)
+/// The relative error that adding up n keys brings, in out's numerator as in l. A term passes at
+/// most n additions. With each tile of keys come at most 9 roundings more, when all that was summed
+/// so far is multiplied by exp(m_old − m_new), in FlashAttention 1 also by l and 1/l. Tiles have at
+/// least 16 keys. (That exp's argument is rounded is not counted here: over the tiles that a term
+/// meets, the arguments add up to at most m − s, and exp_error(m − s) has them.)
 double sums_error(int64_t n) {
   return gamma_bound(n + 9 * ceil_div(n, 16) + 4);
 }
@@ -123,7 +123,7 @@ namespace joint {
 // ỹ = A·B is a float32 dot product of k terms, with error gamma(k)·Σ|a||b|. y = ỹ·C is one of n
 // terms, which sees ỹ's errors too: together at most gamma(n + k) · Σ (Σ|a||b|)·|c|.
 Expected reference(std::span<const float> A, std::span<const float> B, std::span<const float> C,
-                   int64_t, int64_t n, int64_t k, std::span<const int64_t> rows) {
+                   int64_t n, int64_t k, std::span<const int64_t> rows) {
   Expected want{std::vector<double>(rows.size() * k), std::vector<double>(rows.size() * k)};
   for (size_t r = 0; r < rows.size(); ++r)
     for (int64_t j = 0; j < n; ++j) {

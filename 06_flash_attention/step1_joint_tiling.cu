@@ -1,16 +1,16 @@
-// Step 1 = chapter 2's tiled product, twice at once: y = (A·B)·C. A block keeps a strip of b rows
-// of A, computes a b×b tile of ỹ = A·B, multiplies it by b rows of C into y, and goes on to the
-// next tile. So ỹ is never written; with b >= k, which covers a row of y, nothing is computed
+// Step 1 = chapter 2's tiled product, two at once: y = (A·B)·C. A block keeps a strip of b rows of
+// A, computes a b×b tile of ỹ = A·B, multiplies it by b rows of C into y, and goes on to the next
+// tile. So ỹ is never written. With b >= k, a tile of y has whole rows, and nothing is computed
 // twice.
 //
-// Cost, by the article "When to tile two matrix multiplies" (and see docs/06_flash_attention.md):
-//   one after the other  4·m·n·k FLOP                 4·m·n·k/b + m·n + m·k accesses of device
-//   memory joint                2·m·n·k·(⌈k/b⌉ + 1) FLOP     ⌈m/b⌉·(2·b·k + 2·b·k·⌈n/b⌉) accesses
-// With b = k the second is less if k < 3·n. Shared memory: 2·b·k + 2·b² floats, 64 KB for b = k
-// = 64. 256 threads.
+// Cost, by the article "When to tile two matrix multiplies" (docs/06_flash_attention.md compares):
+//                        FLOP                     accesses of device memory
+//   one after the other  4·m·n·k                  4·m·n·k/b + m·n + m·k
+//   joint                2·m·n·k·(⌈k/b⌉ + 1)      ⌈m/b⌉·(2·b·k + 2·b·k·⌈n/b⌉)
+// With b = k the joint form has fewer accesses if k < 3·n. Shared memory: 2·b·k + 2·b² floats, 64
+// KB for b = k = 64. 256 threads.
 //
-// The kernels count what they do, where they do it, if they are given a Count in place of a
-// NoCount.
+// The kernels count what they do, where they do it, when given a Count in place of a NoCount.
 #include <algorithm>
 #include <string>
 

@@ -1,10 +1,11 @@
 // Step 3 = step 2 with the loops exchanged: a block keeps one tile of queries and walks over the
-// keys, so O, m and l stay on the chip, O is divided by l once, and every tile of queries is a
+// keys, so O, m and l stay on the chip, O is divided by l only once, and every tile of queries is a
 // block of its own. Algorithm 1 of FlashAttention-2 (Dao, 2023).
 //
 // Cost a head: 4·Tq·Tk·HS FLOP (half if causal). Reads Q and writes O once; reads K and V once for
-// each of the ⌈Tq/Br⌉ tiles of queries, 8·Tk·HS·⌈Tq/Br⌉ bytes (half if causal), most of them from
-// L2. Shared memory: four tiles of 32 × HS floats, and 4 KB for P. 256 threads.
+// each of the ⌈Tq/Br⌉ tiles of queries, 8·Tk·HS·⌈Tq/Br⌉ bytes (half if causal), which L2 can serve:
+// all blocks of a head read the same. Shared memory: four tiles of 32 × HS floats, and 4 KB for P.
+// 256 threads.
 #include "06_flash_attention.hpp"
 #include "common/reduce.cuh"
 #include "tiles.cuh"

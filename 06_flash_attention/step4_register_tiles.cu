@@ -3,8 +3,8 @@
 //
 // Cost a head: FLOP and bytes as step 3, but with larger tiles, Br = 128 (64 if HS > 64), which
 // read K and V a quarter (half) as often. 16 reads of 16 bytes from shared memory serve 512 FLOP
-// (12 serve 256 if HS > 64), where step 3 had 2 reads of 4 bytes for 2 FLOP. Shared memory for HS =
-// 64: 87,040 bytes, for 128: 84,992, so that an H100 has two blocks an SM. 128 threads.
+// (12 serve 256 if HS > 64), where step 3 has 2 reads of 4 bytes for 2 FLOP. Shared memory for HS =
+// 64: 87,040 bytes, for 128: 84,992, so that an SM of an H100 has room for two blocks. 128 threads.
 #include <string>
 
 #include "06_flash_attention.hpp"
@@ -89,8 +89,7 @@ static __global__ void __launch_bounds__(THREADS)
     load_tile<WARPS>(KV_j, Bc, D, STRIDE, k, j0, Tk, HS);
     __syncthreads();
 
-    // S = Q_i·K_jᵀ, four columns of Q and K at a time: what is read serves ROWS × COLS × 4
-    // products.
+    // S = Q_i·K_jᵀ, four columns of Q and K at a time: ROWS × COLS × 4 products.
     float S[ROWS][COLS] = {};
     for (int d = 0; d < D; d += 4) {
       float4 k4[COLS];

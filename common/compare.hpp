@@ -23,8 +23,7 @@ struct Expected {
 /// gamma(n) = n·u / (1 - n·u) and u = 2^-24. `unit` is u of another type.
 double gamma_bound(int64_t terms, double unit = 0x1p-24);
 
-/// The output as the report shows it: `batch` matrices of rows × cols. `row_index` maps a row of
-/// `got` to the row of the output when only some rows were checked (empty: all rows).
+/// The output as the report shows it: `batch` matrices of rows × cols, divided as `tile` says.
 struct Layout {
   std::string name = "C";
   int64_t batch = 1, rows = 1, cols = 1;
@@ -54,7 +53,9 @@ std::vector<int64_t> sample_rows(int64_t total, int64_t count, uint64_t seed);
 
 /// Freivalds' check of C = A·B over every element: C·x against A·(B·x) for a random ±1 vector x, one
 /// bound a row (Freivalds 1977). Finds any wrong row with probability >= 1/2 a round. All row-major;
-/// M×K, K×N, M×N. `bound_factor` multiplies the bound of a K-term float32 dot product.
+/// M×K, K×N, M×N; finite. `bound_factor` multiplies the bound of a K-term float32 dot product. The
+/// bound allows for the rounding of a whole row, so a small error in one element of a long row passes:
+/// compare some rows too.
 Comparison freivalds(std::span<const float> A, std::span<const float> B, std::span<const float> C,
                      int64_t M, int64_t N, int64_t K, uint64_t seed, const Layout& layout,
                      double bound_factor = 1.0);

@@ -1,5 +1,5 @@
-// A failed comparison: the facts that its report and its likely cause are made of. Used by
-// compare.cpp, failure.cpp, failure_report.cpp and likely_cause.cpp only.
+// A failed comparison: the facts that its report and its likely cause are made of. Private to the
+// comparison: failure*.cpp, *cause*.cpp, compare.cpp and freivalds.cpp.
 #pragma once
 
 #include <cmath>

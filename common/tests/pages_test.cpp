@@ -272,7 +272,7 @@ TEST_CASE("pages: snippets are the code and links lead somewhere") {
   const Files files = {file_text, [](const std::string& path) { return fs::exists(root / path); }};
   for (const std::string& page : project_pages()) {
     const std::optional<std::string> text = file_text(page);
-    REQUIRE(text);
+    REQUIRE(text.has_value());
     for (const std::string& problem : problems(page, *text, files))
       FAIL_CHECK(page + ": " + problem);
   }
@@ -282,8 +282,9 @@ TEST_CASE("pages: each chapter has one and docs/README.md lists them all") {
   const std::string index = file_text("docs/README.md").value_or("");
   for (const auto& entry : fs::directory_iterator(root)) {
     const std::string name = entry.path().filename().string();
-    if (entry.is_directory() && std::regex_match(name, std::regex("[0-9][0-9]_.*")))
-      CHECK(file_text("docs/" + name + ".md"));
+    if (!entry.is_directory() || !std::regex_match(name, std::regex("[0-9][0-9]_.*"))) continue;
+    INFO(name);
+    CHECK(file_text("docs/" + name + ".md").has_value());
   }
   for (const auto& entry : fs::directory_iterator(root / "docs")) {
     const std::string name = entry.path().filename().string();
