@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(THREADS)
 
   float sum[TM][TN] = {};
   for (int64_t k0 = 0; k0 < K; k0 += BK) {
-    // Each thread brings four neighbours at a time: along k from A, along a row of C from B.
+    // Each thread brings four neighbours at a time, from a row of A and from a row of B.
     float four[4];
     for (int first = 0; first < BM * BK; first += 4 * THREADS) {
       const int row = (first + 4 * thread) / BK, k = (first + 4 * thread) % BK;

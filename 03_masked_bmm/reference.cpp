@@ -19,7 +19,7 @@ Number parse_parameter(const std::string& kind, const std::string& what, Number 
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end || !(value >= low && value <= high))
-    throw Error("--mask " + kind + ": after the colon comes " + what + ".");
+    throw Error("--mask \"" + kind + "\" needs after the colon " + what);
   return value;
 }
 
@@ -27,16 +27,16 @@ Mask mask_from_file(const std::string& path, int64_t batch, int64_t M, int64_t N
   const Tensor file = read_npy(path);
   const std::vector<int64_t> shared = {M, N}, per_batch = {batch, M, N};
   if (file.shape != shared && file.shape != per_batch)
-    throw Error("--mask " + path + " has shape " + shape_text(file.shape) + "; it must be " +
+    throw Error("--mask: " + path + " has shape " + shape_text(file.shape) + "; it must be " +
                 shape_text(shared) + " or " + shape_text(per_batch) +
-                ": make it so, or change --batch, --m and --n.");
+                ", so change it or --batch, --m and --n");
   Mask mask;
   mask.per_batch = file.shape == per_batch;
   mask.keep.reserve(file.values.size());
   for (float value : file.values) {
     if (value != 0.0f && value != 1.0f)
-      throw Error("--mask " + path + " holds " + std::to_string(value) +
-                  "; a mask holds 1 where the product is kept and 0 where it is filled.");
+      throw Error("--mask: " + path + " holds " + std::to_string(value) +
+                  "; write 1 where the product is kept and 0 where it is filled");
     mask.keep.push_back(value == 1.0f);
   }
   return mask;
@@ -90,8 +90,8 @@ Mask make_mask(const std::string& kind, int64_t batch, int64_t M, int64_t N, boo
       return blocks[(m * down + i / BLOCK) * across + j / BLOCK];
     });
   } else {
-    throw Error("There is no mask '" + kind +
-                "'; --mask is none, causal, window:W, random:P, blocks:P or FILE.npy.");
+    throw Error("--mask does not know \"" + kind +
+                "\"; choose none, causal, window:W, random:P, blocks:P or FILE.npy");
   }
   return mask;
 }

@@ -175,7 +175,7 @@ TEST_CASE("a maximum that rises or falls all along the row") {
   }
 }
 
-TEST_CASE("-infinity beside finite values gives 0") {
+TEST_CASE("minus infinity beside finite values gives 0") {
   const auto step = each_step();
   const int64_t rows = 4, cols = GENERATE(3, 64, 1000, 33000);
   std::vector<float> x = normal(rows, cols);

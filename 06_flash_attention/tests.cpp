@@ -266,7 +266,7 @@ TEST_CASE("joint tiling: every step is right for every shape") {
                                                   {17, 90, 16},
                                                   {20, 200, 32},
                                                   {33, 70, 100},
-                                                  {5, 35, 300},
+                                                  {20, 150, 200},
                                                   {0, 3, 4},
                                                   {3, 0, 4},
                                                   {3, 4, 0}})

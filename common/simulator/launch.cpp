@@ -75,7 +75,9 @@ class Pool {
                                   static_cast<unsigned>(b / (int64_t{size.x} * size.y))});
       } catch (const Fault& fault) {
         const std::lock_guard lock(mutex_);
-        if (error_ == cudaSuccess) {
+        // Of several faults the first block's, on however many cores: the blocks before it all ran.
+        if (error_ == cudaSuccess || b < fault_block_) {
+          fault_block_ = b;
           error_ = fault.error;
           report_ = fault.what();
         }
@@ -108,6 +110,7 @@ class Pool {
   int64_t generation_ = 0;
   bool stop_ = false;
   cudaError_t error_ = cudaSuccess;
+  int64_t fault_block_ = 0;
   std::string report_;
 };
 

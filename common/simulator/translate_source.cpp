@@ -185,8 +185,8 @@ class Translator {
     return tokens_.size();
   }
 
-  /// The first token of the kernel's name: `a::b<int>`, `(pointer)`, `table[i]`, `T::template
-  /// k<2>`.
+  /// The first token of the kernel's name: `k`, `a::b<int>`, `(pointer)`, `table[i]`,
+  /// `step.kernel`.
   size_t name_begin(size_t chevron) const {
     for (size_t begin = chevron;;) {
       const size_t last = begin - 1;

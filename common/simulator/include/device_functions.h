@@ -2,6 +2,8 @@
 // "C++ Language Extensions".)
 #pragma once
 
+#include <math.h>  // with it isnan() and others need no std::
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -18,9 +20,10 @@
 #define __constant__ static
 #define __shared__ static thread_local  // a worker thread runs one block at a time
 #define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
-#define __align__(n) alignas(n)
+#define __align__(n) __attribute__((aligned(n)))
 #define __grid_constant__
 
 // ---- Built-in variables ----------------------------------------------------------------------------

@@ -26,18 +26,55 @@ struct ToAddress {
   }
 };
 
-/// `call` calls the kernel with its arguments; `address` gives its address where the expression before
+/// The parameters of a kernel, where the expression before <<< is one function.
+template <class... P>
+struct Parameters {};
+struct ToParameters {
+  template <class... P>
+  Parameters<P...> operator()(void (*)(P...)) const {
+    return {};
+  }
+};
+
+/// What a launch's arguments are given to. With the kernel's own parameters where they are known, so
+/// that arguments convert as in any call ({1, 2}, or 0 for a pointer); otherwise, or with fewer
+/// arguments than parameters, with the arguments' types.
+template <class Run, class Parameters>
+struct Site {
+  Run run;
+  template <class... A>
+  void operator()(A... arguments) const {
+    run(arguments...);
+  }
+};
+template <class Run, class... P>
+struct Site<Run, Parameters<P...>> {
+  Run run;
+  void operator()(P... arguments) const { run(arguments...); }
+  template <class... A>
+    requires(sizeof...(A) < sizeof...(P))
+  void operator()(A... arguments) const {
+    run(arguments...);
+  }
+};
+
+/// `call` calls the kernel with its arguments; `of_kernel(f)` is f(kernel) where the expression before
 /// <<< is one function.
-template <class Call, class Address>
-auto launch_site(const char* kernel, Call call, Address address, dim3 grid, dim3 block,
+template <class Call, class OfKernel>
+auto launch_site(const char* kernel, Call call, OfKernel of_kernel, dim3 grid, dim3 block,
                  size_t dynamic_shared = 0, cudaStream_t stream = nullptr) {
-  const void* where = nullptr;
-  if constexpr (std::is_invocable_v<Address, ToAddress>) where = address(ToAddress{});
-  return [=](auto... arguments) {
+  constexpr bool is_one_function = std::is_invocable_v<OfKernel, ToAddress>;
+  const void* address = nullptr;
+  if constexpr (is_one_function) address = of_kernel(ToAddress{});
+  const auto run = [=](auto... arguments) {
     const auto thread = [&] { call(arguments...); };
-    launch({kernel, where, grid, block, dynamic_shared, stream},
+    launch({kernel, address, grid, block, dynamic_shared, stream},
            [](const void* context) { (*static_cast<decltype(&thread)>(context))(); }, &thread);
   };
+  if constexpr (is_one_function)
+    return Site<decltype(run), std::invoke_result_t<OfKernel, ToParameters>>{run};
+  else
+    return Site<decltype(run), void>{run};
 }
 
 /// The block's dynamic shared memory. Only inside a kernel.

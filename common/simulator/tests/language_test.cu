@@ -12,7 +12,7 @@ template <class T>
 __host__ __device__ __forceinline__ T square(T value) {
   return value * value;
 }
-__device__ float through_reference(float& value) {
+__device__ __noinline__ float through_reference(float& value) {
   return value += 1;
 }
 
@@ -86,7 +86,7 @@ __global__ void standard_math(float x, float* out) {
   out[6] = max(x, 7.0f) + min(x, -7.0f);
   out[7] = static_cast<float>(max(3, 5) - min(3, 5));
   out[8] = static_cast<float>(max(3u, 5u)) + static_cast<float>(min(3ll, 5ll));
-  out[9] = std::isnan(NAN) && std::isinf(-INFINITY) && !std::isnan(x) ? 1.0f : 0.0f;
+  out[9] = isnan(NAN) && isinf(-INFINITY) && !isnan(x) ? 1.0f : 0.0f;
   out[10] = exp2f(3.0f) + tanhf(0.0f) + fabsf(-x) + floorf(x) + ceilf(x);
   out[11] = __saturatef(-1.0f) + __saturatef(0.25f) + __saturatef(3.0f) + __saturatef(NAN);
 }

@@ -160,8 +160,9 @@ TEST_CASE("arguments are passed by value", "[launch]") {
   const auto plain = run_kernel<float>(
       1, [&](float* out) { by_value<<<1, 3>>>(settings, Mode::plain, false, 2, out); });
   CHECK(plain[0] == 36);
-  const auto negated = run_kernel<float>(
-      1, [&](float* out) { by_value<<<1, 1>>>(settings, Mode::negated, true, int64_t{1}, out); });
+  const auto negated = run_kernel<float>(1, [&](float* out) {
+    by_value<<<1, 1>>>({10, {4, 5, 6}, in.data()}, Mode::negated, true, int64_t{1}, out);
+  });
   CHECK(negated[0] == -52);
   const auto got = run_kernel<float>(3, [](float* out) {
     const short small = 9;
