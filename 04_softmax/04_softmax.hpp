@@ -27,14 +27,15 @@ using Launcher = void(const float* x, float* y, int64_t rows, int64_t cols);
 
 inline constexpr int WHOLE_ROW = 1 << 30;  // columns of a tile that is as wide as any row
 
-#define STEPS(STEP)                                                                   \
-  STEP(thread_per_row, "a thread walks its row three times (slow on purpose)",        \
-       Tile{256, WHOLE_ROW, 1, WHOLE_ROW, true})                                      \
-  STEP(block_per_row, "a block shares a row; shuffles join its threads",              \
-       Tile{1, WHOLE_ROW, 1, WHOLE_ROW, true})                                        \
-  STEP(online, "maximum and sum in one pass", Tile{1, WHOLE_ROW, 1, WHOLE_ROW, true}) \
-  STEP(row_on_chip, "the row stays in registers: each element is read once",          \
-       Tile{1, WHOLE_ROW, 1, WHOLE_ROW, true})
+#define STEPS(STEP)                                                            \
+  STEP(thread_per_row, "a thread walks its row three times (slow on purpose)", \
+       Tile{256, WHOLE_ROW, 1, WHOLE_ROW, true})                               \
+  STEP(block_per_row, "a block shares a row; shuffles join its threads",       \
+       Tile{.rows = 1, .cols = WHOLE_ROW, .thread_rows = 0, .x_down = true})   \
+  STEP(online, "maximum and sum in one pass",                                  \
+       Tile{.rows = 1, .cols = WHOLE_ROW, .thread_rows = 0, .x_down = true})   \
+  STEP(row_on_chip, "the row stays in registers: each element is read once",   \
+       Tile{.rows = 1, .cols = WHOLE_ROW, .thread_rows = 0, .x_down = true})
 TUTORIAL_STEPS(Launcher, STEPS)
 
 /// Threads of a block that shares a row of any length: no more warps than the row has work for.
