@@ -1,5 +1,5 @@
-// The device at hand. The GPU's version is backend_gpu.cu, the simulator's is in simulator/; nothing
-// else knows which of them it runs on.
+// The device at hand. The GPU's version is backend_gpu.cu, the simulator's is in simulator/;
+// nothing else knows which of them it runs on.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Work {
 std::string device_description();
 /// True on a GPU; false where a time would mean nothing and Work is counted instead.
 bool device_has_clock();
-/// Throws Error, one sentence, when the backend cannot run: no driver, no GPU, a GPU that the program
-/// was not built for.
+/// Throws Error, one sentence, when the backend cannot run: no driver, no GPU, a GPU that the
+/// program was not built for.
 void require_device();
 /// "" when a kernel that needs this ("", "sm_90a", …) can run here, else the reason.
 std::string why_not_here(const std::string& needs);

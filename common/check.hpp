@@ -1,7 +1,7 @@
 // Error checks for the CUDA runtime and cuBLAS.
 //
-// Both libraries report errors as return values that are easy to ignore, and a kernel launch returns
-// nothing at all. Wrap each call, and follow each launch with CUDA_CHECK_LAUNCH().
+// Both libraries report errors as return values that are easy to ignore, and a kernel launch
+// returns nothing at all. Wrap each call, and follow each launch with CUDA_CHECK_LAUNCH().
 #pragma once
 
 #include <cublas_v2.h>
@@ -35,6 +35,6 @@ inline void check_cublas(cublasStatus_t status, const char* call, const char* fi
 #define CUDA_CHECK(call) ::tutorial::check_cuda((call), #call, __FILE__, __LINE__)
 #define CUBLAS_CHECK(call) ::tutorial::check_cublas((call), #call, __FILE__, __LINE__)
 
-/// After a launch: was it accepted? (What the kernel does wrong while it runs shows at the next call
-/// that waits for it.)
+/// After a launch: was it accepted? (What the kernel does wrong while it runs shows at the next
+/// call that waits for it.)
 #define CUDA_CHECK_LAUNCH() ::tutorial::check_cuda(cudaGetLastError(), "launch", __FILE__, __LINE__)

@@ -18,11 +18,12 @@ std::vector<unsigned char> device_bytes(const void* memory, int64_t bytes);
 
 /// `count` elements of device memory, freed with the object.
 ///
-/// New memory is filled with 0xff bytes, which is NaN for float and double: an element that a kernel
-/// forgets to write cannot pass for a result. `offset` moves data() by that many elements from the
-/// allocation's 256-byte alignment, so that tests can try every alignment that a float* can have.
-/// Around the elements lie guard zones of 0xff bytes; `guards_intact()` says whether they still are.
-/// Errors: tutorial::Error when the device has too little free memory, CudaError otherwise.
+/// New memory is filled with 0xff bytes, which is NaN for float and double: an element that a
+/// kernel forgets to write cannot pass for a result. `offset` moves data() by that many elements
+/// from the allocation's 256-byte alignment, so that tests can try every alignment that a float*
+/// can have. Around the elements lie guard zones of 0xff bytes; `guards_intact()` says whether they
+/// still are. Errors: tutorial::Error when the device has too little free memory, CudaError
+/// otherwise.
 template <class T>
 class DeviceBuffer {
  public:

@@ -12,8 +12,8 @@ struct Cost {
   double intensity() const { return bytes > 0 ? flop / bytes : 0; }
 };
 
-/// What the device at hand reaches, measured: fp32 arithmetic and a device-to-device copy (bytes read
-/// plus bytes written).
+/// What the device at hand reaches, measured: fp32 arithmetic and a device-to-device copy (bytes
+/// read plus bytes written).
 struct Ceiling {
   double flop_per_s = 0;
   double bytes_per_s = 0;

@@ -23,18 +23,18 @@ struct Tile {
   int rows = 0, cols = 0;                // of the output, per block
   int thread_rows = 1, thread_cols = 1;  // of the output, per thread: a contiguous patch
   bool x_down = false;                   // blockIdx.x and threadIdx.x count rows, not columns
-  int thread_col_parts = 1;              // the patch is cut into so many groups of columns, which lie
-                                         // cols / thread_col_parts apart
+  int thread_col_parts = 1;  // the patch is cut into so many groups of columns, which lie
+                             // cols / thread_col_parts apart
 };
 
 template <class Launcher>
 struct Step {
   const char* name;  // as in --kernel, and the launcher's name
   Launcher* launch;
-  const char* idea;         // the one new idea, a few words
-  Tile tile = {};           // how the output is divided
-  const char* needs = "";   // what hardware it cannot run without: "" or, say, "sm_90a"
-  unsigned features = 0;    // flags that the chapter defines, for what only some of its steps can do
+  const char* idea;        // the one new idea, a few words
+  Tile tile = {};          // how the output is divided
+  const char* needs = "";  // what hardware it cannot run without: "" or, say, "sm_90a"
+  unsigned features = 0;   // flags that the chapter defines, for what only some of its steps can do
 };
 
 }  // namespace tutorial

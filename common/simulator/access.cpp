@@ -1,6 +1,6 @@
 // The functions that code compiled with -fsanitize=thread calls at every memory access. Kernels are
-// compiled so, and linked with these in place of the sanitizer's own. Here they count; the checks come
-// into access().
+// compiled so, and linked with these in place of the sanitizer's own. Here they count; the checks
+// come into access().
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -25,37 +25,40 @@ inline void access(const void* address, size_t bytes, bool is_store) {
 }  // namespace
 }  // namespace simulator
 
-#define ACCESS(suffix, bytes)                                                           \
-  void __tsan_read##suffix(void* address) { simulator::access(address, bytes, false); } \
-  void __tsan_write##suffix(void* address) { simulator::access(address, bytes, true); }
+#define ACCESS(suffix, bytes)                 \
+  void __tsan_read##suffix(void* address) {   \
+    simulator::access(address, bytes, false); \
+  }                                           \
+  void __tsan_write##suffix(void* address) {  \
+    simulator::access(address, bytes, true);  \
+  }
 
 // Atomic built-ins in host code of a .cu file (std::shared_ptr, say) keep their meaning.
-#define ATOMIC_OPERATION(bits, name, builtin)                                                     \
+#define ATOMIC_OPERATION(bits, name, builtin)                                                      \
   uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t* p, uint##bits##_t v, int) { \
-    return builtin(p, v, __ATOMIC_SEQ_CST);                                                       \
+    return builtin(p, v, __ATOMIC_SEQ_CST);                                                        \
   }
-#define ATOMICS(bits)                                                                             \
-  ATOMIC_OPERATION(bits, exchange, __atomic_exchange_n)                                           \
-  ATOMIC_OPERATION(bits, fetch_add, __atomic_fetch_add)                                           \
-  ATOMIC_OPERATION(bits, fetch_sub, __atomic_fetch_sub)                                           \
-  ATOMIC_OPERATION(bits, fetch_and, __atomic_fetch_and)                                           \
-  ATOMIC_OPERATION(bits, fetch_or, __atomic_fetch_or)                                             \
-  ATOMIC_OPERATION(bits, fetch_xor, __atomic_fetch_xor)                                           \
-  uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t* p, int) {              \
-    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                  \
-  }                                                                                               \
-  void __tsan_atomic##bits##_store(volatile uint##bits##_t* p, uint##bits##_t v, int) {           \
-    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                     \
-  }                                                                                               \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile uint##bits##_t* p,                   \
-                                                    uint##bits##_t* expected, uint##bits##_t v,   \
-                                                    int, int) {                                   \
+#define ATOMICS(bits)                                                                              \
+  ATOMIC_OPERATION(bits, exchange, __atomic_exchange_n)                                            \
+  ATOMIC_OPERATION(bits, fetch_add, __atomic_fetch_add)                                            \
+  ATOMIC_OPERATION(bits, fetch_sub, __atomic_fetch_sub)                                            \
+  ATOMIC_OPERATION(bits, fetch_and, __atomic_fetch_and)                                            \
+  ATOMIC_OPERATION(bits, fetch_or, __atomic_fetch_or)                                              \
+  ATOMIC_OPERATION(bits, fetch_xor, __atomic_fetch_xor)                                            \
+  uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t* p, int) {               \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
+  }                                                                                                \
+  void __tsan_atomic##bits##_store(volatile uint##bits##_t* p, uint##bits##_t v, int) {            \
+    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                      \
+  }                                                                                                \
+  int __tsan_atomic##bits##_compare_exchange_strong(                                               \
+      volatile uint##bits##_t* p, uint##bits##_t* expected, uint##bits##_t v, int, int) {          \
     return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-  }                                                                                               \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile uint##bits##_t* p,                     \
-                                                  uint##bits##_t* expected, uint##bits##_t v,     \
-                                                  int success, int failure) {                     \
-    return __tsan_atomic##bits##_compare_exchange_strong(p, expected, v, success, failure);       \
+  }                                                                                                \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile uint##bits##_t* p,                      \
+                                                  uint##bits##_t* expected, uint##bits##_t v,      \
+                                                  int success, int failure) {                      \
+    return __tsan_atomic##bits##_compare_exchange_strong(p, expected, v, success, failure);        \
   }
 
 extern "C" {
@@ -73,22 +76,44 @@ ACCESS(2, 2)
 ACCESS(4, 4)
 ACCESS(8, 8)
 ACCESS(16, 16)
-void __tsan_unaligned_read2(void* address) { simulator::access(address, 2, false); }
-void __tsan_unaligned_read4(void* address) { simulator::access(address, 4, false); }
-void __tsan_unaligned_read8(void* address) { simulator::access(address, 8, false); }
-void __tsan_unaligned_read16(void* address) { simulator::access(address, 16, false); }
-void __tsan_unaligned_write2(void* address) { simulator::access(address, 2, true); }
-void __tsan_unaligned_write4(void* address) { simulator::access(address, 4, true); }
-void __tsan_unaligned_write8(void* address) { simulator::access(address, 8, true); }
-void __tsan_unaligned_write16(void* address) { simulator::access(address, 16, true); }
-void __tsan_read_range(void* address, size_t bytes) { simulator::access(address, bytes, false); }
-void __tsan_write_range(void* address, size_t bytes) { simulator::access(address, bytes, true); }
+void __tsan_unaligned_read2(void* address) {
+  simulator::access(address, 2, false);
+}
+void __tsan_unaligned_read4(void* address) {
+  simulator::access(address, 4, false);
+}
+void __tsan_unaligned_read8(void* address) {
+  simulator::access(address, 8, false);
+}
+void __tsan_unaligned_read16(void* address) {
+  simulator::access(address, 16, false);
+}
+void __tsan_unaligned_write2(void* address) {
+  simulator::access(address, 2, true);
+}
+void __tsan_unaligned_write4(void* address) {
+  simulator::access(address, 4, true);
+}
+void __tsan_unaligned_write8(void* address) {
+  simulator::access(address, 8, true);
+}
+void __tsan_unaligned_write16(void* address) {
+  simulator::access(address, 16, true);
+}
+void __tsan_read_range(void* address, size_t bytes) {
+  simulator::access(address, bytes, false);
+}
+void __tsan_write_range(void* address, size_t bytes) {
+  simulator::access(address, bytes, true);
+}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 void __tsan_init() {}
-void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void __tsan_atomic_thread_fence(int) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 void __tsan_atomic_signal_fence(int) {}
 ATOMICS(8)
 ATOMICS(16)

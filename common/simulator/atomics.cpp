@@ -31,8 +31,8 @@ T compare_and_swap(T* address, T compare, T value) {
 
 }  // namespace
 
-#define ATOMIC(name, type, expression) \
-  type name(type* address, type value) { \
+#define ATOMIC(name, type, expression)                                        \
+  type name(type* address, type value) {                                      \
     return update(address, [value](type old) -> type { return expression; }); \
   }
 #define ATOMIC_INTEGERS(name, expression) \
@@ -51,7 +51,7 @@ ATOMIC_INTEGERS(atomicMin, value < old ? value : old)
 ATOMIC(atomicMin, long long, value < old ? value : old)
 ATOMIC_INTEGERS(atomicMax, old < value ? value : old)
 ATOMIC(atomicMax, long long, old < value ? value : old)
-ATOMIC_INTEGERS(atomicAnd, old & value)
+ATOMIC_INTEGERS(atomicAnd, old& value)
 ATOMIC_INTEGERS(atomicOr, old | value)
 ATOMIC_INTEGERS(atomicXor, old ^ value)
 ATOMIC(atomicInc, unsigned int, old >= value ? 0 : old + 1)
@@ -68,9 +68,15 @@ unsigned long long atomicCAS(unsigned long long* address, unsigned long long com
   return compare_and_swap(address, compare, value);
 }
 
-void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
-void __threadfence_block() { __threadfence(); }
-void __threadfence_system() { __threadfence(); }
+void __threadfence() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+void __threadfence_block() {
+  __threadfence();
+}
+void __threadfence_system() {
+  __threadfence();
+}
 
 unsigned __brev(unsigned x) {
   unsigned reversed = 0;
@@ -83,4 +89,6 @@ void __trap() {
   std::abort();
 }
 
-long long clock64() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+long long clock64() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}

@@ -12,14 +12,20 @@ std::string device_description() {
   return std::string("CPU simulator (") + (reason ? reason : "built with the preset cpu") + ")";
 }
 
-bool device_has_clock() { return false; }
+bool device_has_clock() {
+  return false;
+}
 void require_device() {}
 
 std::string why_not_here(const std::string& needs) {
   return needs.empty() ? "" : "needs " + needs + ", which the CPU simulator does not have";
 }
 
-void reset_work() { simulator::reset_work(); }
-Work counted_work() { return simulator::counted_work(); }
+void reset_work() {
+  simulator::reset_work();
+}
+Work counted_work() {
+  return simulator::counted_work();
+}
 
 }  // namespace tutorial

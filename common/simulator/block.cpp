@@ -44,22 +44,31 @@ struct KeptStack {
 
 const char* name_of(BarrierKind kind) {
   switch (kind) {
-    case BarrierKind::count: return "__syncthreads_count()";
-    case BarrierKind::all: return "__syncthreads_and()";
-    case BarrierKind::any: return "__syncthreads_or()";
-    default: return "__syncthreads()";
+    case BarrierKind::count:
+      return "__syncthreads_count()";
+    case BarrierKind::all:
+      return "__syncthreads_and()";
+    case BarrierKind::any:
+      return "__syncthreads_or()";
+    default:
+      return "__syncthreads()";
   }
 }
 
 const char* name_of(WarpKind kind) {
   switch (kind) {
-    case WarpKind::sync: return "__syncwarp()";
-    case WarpKind::shuffle: return "a shuffle";
+    case WarpKind::sync:
+      return "__syncwarp()";
+    case WarpKind::shuffle:
+      return "a shuffle";
     case WarpKind::ballot:
     case WarpKind::all:
-    case WarpKind::any: return "a vote";
-    case WarpKind::match: return "__match_any_sync()";
-    default: return "a warp reduction";
+    case WarpKind::any:
+      return "a vote";
+    case WarpKind::match:
+      return "__match_any_sync()";
+    default:
+      return "a warp reduction";
   }
 }
 
@@ -95,7 +104,8 @@ Worker::~Worker() {
   munmap(dynamic_shared_, kSharedMemory);
 }
 
-// ---- Running a block -------------------------------------------------------------------------------
+// ---- Running a block
+// -------------------------------------------------------------------------------
 
 void Worker::poison_shared() {
   dynamic_bytes_ = grid_->launch.dynamic_shared;
@@ -177,10 +187,14 @@ Worker::Fiber& Worker::idle_fiber() {
   return fiber;
 }
 
-void Worker::resume(Fiber& fiber) { fiber.context = std::move(fiber.context).resume(); }
+void Worker::resume(Fiber& fiber) {
+  fiber.context = std::move(fiber.context).resume();
+}
 
 /// Back to schedule(); returns when the fiber is resumed.
-void Worker::suspend() { scheduler_ = std::move(scheduler_).resume(); }
+void Worker::suspend() {
+  scheduler_ = std::move(scheduler_).resume();
+}
 
 void Worker::fiber_main(Fiber& fiber) {
   for (;;) {
@@ -223,7 +237,8 @@ void Worker::on_thread_finished(int thread) {
     if (threads_[t].state == State::at_warp_operation && try_finish_warp(t)) break;
 }
 
-// ---- Barriers of the block -------------------------------------------------------------------------
+// ---- Barriers of the block
+// -------------------------------------------------------------------------
 
 int Worker::barrier(BarrierKind kind, int predicate, Where where) {
   Thread& self = threads_[current_];
@@ -263,7 +278,8 @@ void Worker::finish_barrier() {
   work.barriers += 1;
 }
 
-// ---- Operations of a warp --------------------------------------------------------------------------
+// ---- Operations of a warp
+// --------------------------------------------------------------------------
 
 unsigned Worker::active_lanes() const {
   // A scheduler that runs one lane at a time: only the caller is certain to be here.
@@ -322,14 +338,29 @@ bool Worker::try_finish_warp(int thread) {
     switch (kind) {
       case WarpKind::ballot:
       case WarpKind::all:
-      case WarpKind::any: combined |= v << l; break;
-      case WarpKind::add: combined = static_cast<uint32_t>(combined + v); break;
-      case WarpKind::min: combined = first || less(v, combined) ? v : combined; break;
-      case WarpKind::max: combined = first || less(combined, v) ? v : combined; break;
-      case WarpKind::bit_and: combined = first ? v : combined & v; break;
-      case WarpKind::bit_or: combined |= v; break;
-      case WarpKind::bit_xor: combined ^= v; break;
-      default: break;
+      case WarpKind::any:
+        combined |= v << l;
+        break;
+      case WarpKind::add:
+        combined = static_cast<uint32_t>(combined + v);
+        break;
+      case WarpKind::min:
+        combined = first || less(v, combined) ? v : combined;
+        break;
+      case WarpKind::max:
+        combined = first || less(combined, v) ? v : combined;
+        break;
+      case WarpKind::bit_and:
+        combined = first ? v : combined & v;
+        break;
+      case WarpKind::bit_or:
+        combined |= v;
+        break;
+      case WarpKind::bit_xor:
+        combined ^= v;
+        break;
+      default:
+        break;
     }
     first = false;
   }
@@ -353,12 +384,14 @@ bool Worker::try_finish_warp(int thread) {
     lane.state = State::ready;
     if (warp + l != current_) ready_.push_back(warp + l);
   }
-  // When a finishing thread completes the operation it is current_, but it is not among these lanes.
+  // When a finishing thread completes the operation it is current_, but it is not among these
+  // lanes.
   work.warp_operations += 1;
   return true;
 }
 
-// ---- Reports ---------------------------------------------------------------------------------------
+// ---- Reports
+// ---------------------------------------------------------------------------------------
 
 std::string Worker::where_am_i(int thread) const {
   const dim3& size = grid_->launch.block;
@@ -382,7 +415,8 @@ void Worker::report_stuck() {
       place = "left the kernel";
     } else if (thread.state == State::at_barrier) {
       at_barrier = true;
-      place = std::string("wait at ") + name_of(thread.barrier_kind) + "  " + file_line(thread.where);
+      place =
+          std::string("wait at ") + name_of(thread.barrier_kind) + "  " + file_line(thread.where);
     } else {
       lanes_missing = true;
       std::ostringstream text;
@@ -400,18 +434,20 @@ void Worker::report_stuck() {
     const dim3& size = grid_->launch.block;
     const unsigned f = static_cast<unsigned>(group.first);
     text << "  " << group.count << (group.count == 1 ? " thread " : " threads ") << place
-         << "  first: thread "
-         << triple({f % size.x, f / size.x % size.y, f / (size.x * size.y)}) << "\n";
+         << "  first: thread " << triple({f % size.x, f / size.x % size.y, f / (size.x * size.y)})
+         << "\n";
   }
   if (lanes_missing)
     text << "  every lane that a mask names must reach the same shuffle, vote or __syncwarp()\n";
   else if (at_barrier)
-    text << "  every thread of a block must reach the same __syncthreads(): no return, and no branch "
+    text << "  every thread of a block must reach the same __syncthreads(): no return, and no "
+            "branch "
             "that differs between threads, may come before it\n";
   throw Fault(cudaErrorLaunchFailure, text.str());
 }
 
-// ---- Crashes ---------------------------------------------------------------------------------------
+// ---- Crashes
+// ---------------------------------------------------------------------------------------
 
 void Worker::crash(int signal, const void* address, const void* instruction) {
   crash_signal_ = signal;
@@ -421,8 +457,8 @@ void Worker::crash(int signal, const void* address, const void* instruction) {
 }
 
 void Worker::throw_crash() {
-  // The crashed thread held the way back to the scheduler, which nothing will use: destroying it would
-  // run the scheduler's stack a second time.
+  // The crashed thread held the way back to the scheduler, which nothing will use: destroying it
+  // would run the scheduler's stack a second time.
   static_cast<void>(new boost::context::fiber(std::move(scheduler_)));
   const std::string line = source_line(crash_instruction_);
   std::string text = where_am_i(current_) + (line.empty() ? "" : "  " + line) + "\n";
@@ -443,7 +479,8 @@ void Worker::throw_crash() {
            std::to_string((kStack - kPage) / 1024) + " KB, or it calls itself without end\n";
     error = cudaErrorLaunchFailure;
   } else if (crash_signal_ == SIGBUS) {
-    text = "bounds in " + text + "  the access is wider than its address is aligned: a float4 must " +
+    text = "bounds in " + text +
+           "  the access is wider than its address is aligned: a float4 must " +
            "lie at a multiple of 16 bytes, a float2 of 8\n";
     error = cudaErrorMisalignedAddress;
   } else if (address == 0) {
@@ -454,7 +491,8 @@ void Worker::throw_crash() {
   throw Fault(error, text);
 }
 
-// ---- What kernels call -----------------------------------------------------------------------------
+// ---- What kernels call
+// -----------------------------------------------------------------------------
 
 namespace {
 Worker& worker_in_kernel(const char* what) {
@@ -471,8 +509,12 @@ uint64_t warp_operation(WarpKind kind, unsigned mask, uint64_t value, int source
                         Where where) {
   return worker_in_kernel(name_of(kind)).warp(kind, mask, value, source, is_signed, where);
 }
-unsigned active_lanes() { return worker_in_kernel("__activemask()").active_lanes(); }
-int lane() { return worker_in_kernel("a warp function").lane(); }
+unsigned active_lanes() {
+  return worker_in_kernel("__activemask()").active_lanes();
+}
+int lane() {
+  return worker_in_kernel("a warp function").lane();
+}
 void* dynamic_shared_memory() {
   return worker_in_kernel("extern __shared__ (declare it inside the kernel)").dynamic_shared();
 }

@@ -1,4 +1,5 @@
-// One block at a time on one core: the block's threads are fibers, and the barriers switch between them.
+// One block at a time on one core: the block's threads are fibers, and the barriers switch between
+// them.
 #pragma once
 
 #include <boost/context/fiber.hpp>
@@ -98,7 +99,7 @@ class Worker {
   boost::context::fiber scheduler_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;  // those between CUDA threads
-  std::string fault_;  // of a thread, carried to the scheduler
+  std::string fault_;         // of a thread, carried to the scheduler
   cudaError_t fault_error_ = cudaSuccess;
 
   unsigned char* stacks_ = nullptr;
@@ -115,6 +116,8 @@ class Worker {
 
 /// The worker of this OS thread while it runs a block, else null.
 extern constinit thread_local Worker* the_worker;
-inline Worker* current_worker() { return the_worker; }
+inline Worker* current_worker() {
+  return the_worker;
+}
 
 }  // namespace simulator

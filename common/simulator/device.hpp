@@ -14,8 +14,8 @@ inline constexpr size_t kSharedPerBlockOptin = 227 * 1024;  // as on sm_90
 inline constexpr int kMultiprocessors = 132;
 
 // ---- Memory. All of it lies in one range of addresses, so that an access is classified by two
-// comparisons. Each allocation has pages of its own that end where it ends, and pages that nobody may
-// touch around them.
+// comparisons. Each allocation has pages of its own that end where it ends, and pages that nobody
+// may touch around them.
 
 inline constexpr uintptr_t kDeviceSpan = uintptr_t{1} << 40;
 /// Where the range begins.

@@ -70,9 +70,9 @@ class Pool {
     const dim3& size = grid_->launch.grid;
     for (int64_t b; (b = next_block_.fetch_add(1)) < blocks_;) {
       try {
-        worker.run_block(*grid_, {static_cast<unsigned>(b % size.x),
-                                  static_cast<unsigned>(b / size.x % size.y),
-                                  static_cast<unsigned>(b / (int64_t{size.x} * size.y))});
+        worker.run_block(
+            *grid_, {static_cast<unsigned>(b % size.x), static_cast<unsigned>(b / size.x % size.y),
+                     static_cast<unsigned>(b / (int64_t{size.x} * size.y))});
       } catch (const Fault& fault) {
         const std::lock_guard lock(mutex_);
         // Of several faults the first block's, on however many cores: the blocks before it all ran.
@@ -193,7 +193,11 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
   }
 }
 
-tutorial::Work counted_work() { return pool().total; }
-void reset_work() { pool().total = {}; }
+tutorial::Work counted_work() {
+  return pool().total;
+}
+void reset_work() {
+  pool().total = {};
+}
 
 }  // namespace simulator

@@ -18,7 +18,9 @@ constexpr size_t kPage = 4096;
 constexpr size_t kAlignment = 256;  // of every allocation, as CUDA promises
 constexpr unsigned char kPoison = 0xff;
 
-size_t round_up(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+size_t round_up(size_t value, size_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
 
 /// Half of the machine's memory: the rest is for the host's side of the program.
 size_t device_memory_size() {
@@ -28,8 +30,8 @@ size_t device_memory_size() {
 }
 
 uintptr_t reserve_range() {
-  void* range = mmap(nullptr, kDeviceSpan, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                     -1, 0);
+  void* range =
+      mmap(nullptr, kDeviceSpan, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {
     std::fputs("The simulator could not reserve addresses for device memory.\n", stderr);
     std::exit(2);
@@ -46,7 +48,8 @@ class DeviceMemory {
     const size_t pages = round_up(body, kPage);
     const uintptr_t first = find_room(pages + kPage);
     if (first == 0) return nullptr;
-    if (mprotect(reinterpret_cast<void*>(first), pages, PROT_READ | PROT_WRITE) != 0) return nullptr;
+    if (mprotect(reinterpret_cast<void*>(first), pages, PROT_READ | PROT_WRITE) != 0)
+      return nullptr;
     // Flush with the end of its last page: a read past the end meets the page that follows.
     const uintptr_t begin = first + pages - body;
     std::memset(reinterpret_cast<void*>(begin), kPoison, body);
@@ -101,7 +104,8 @@ class DeviceMemory {
     size_t page_bytes;
   };
 
-  /// Addresses are not used again until the range is used up, so that freed memory stays untouchable.
+  /// Addresses are not used again until the range is used up, so that freed memory stays
+  /// untouchable.
   uintptr_t find_room(size_t bytes) {
     if (next_ == 0) next_ = device_begin() + kPage;
     if (bytes > device_begin() + kDeviceSpan - next_) return 0;
@@ -171,7 +175,9 @@ cudaError_t cudaFree(void* pointer) {
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
   return cudaMalloc(pointer, bytes);
 }
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
+  return cudaFree(pointer);
+}
 
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
   if (pointer == nullptr) return done(cudaErrorInvalidValue);
@@ -200,11 +206,12 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
     return done(cudaErrorInvalidMemcpyDirection);
   if (bytes == 0) return cudaSuccess;
   const bool by_address = kind == cudaMemcpyDefault;
-  const bool to_device = by_address ? is_device_address(to)
-                                    : kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
-  const bool from_device =
-      by_address ? is_device_address(from)
-                 : kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  const bool to_device = by_address
+                             ? is_device_address(to)
+                             : kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = by_address
+                               ? is_device_address(from)
+                               : kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   if (!fits(to, bytes, to_device) || !fits(from, bytes, from_device))
     return done(cudaErrorInvalidValue);
   std::memmove(to, from, bytes);
@@ -218,9 +225,9 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
                          size_t width, size_t height, cudaMemcpyKind kind) {
   if (width > to_pitch || width > from_pitch) return done(cudaErrorInvalidValue);
   for (size_t row = 0; row < height; ++row) {
-    const cudaError_t error = cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
-                                         static_cast<const char*>(from) + row * from_pitch, width,
-                                         kind);
+    const cudaError_t error =
+        cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
+                   static_cast<const char*>(from) + row * from_pitch, width, kind);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;

@@ -70,8 +70,12 @@ std::map<const void*, size_t> opted_in;  // dynamic shared memory that cudaFuncS
 
 }  // namespace
 
-void set_last_error(cudaError_t error) { last_error = error; }
-void set_kernel_fault(cudaError_t error) { last_error = kernel_fault = error; }
+void set_last_error(cudaError_t error) {
+  last_error = error;
+}
+void set_kernel_fault(cudaError_t error) {
+  last_error = kernel_fault = error;
+}
 
 size_t dynamic_shared_limit(const void* kernel, size_t fixed) {
   const std::lock_guard lock(limits_mutex);
@@ -92,9 +96,15 @@ cudaError_t cudaGetLastError() {
   last_error = kernel_fault = cudaSuccess;
   return error;
 }
-cudaError_t cudaPeekAtLastError() { return last_error; }
-const char* cudaGetErrorName(cudaError_t error) { return find_error(error).name; }
-const char* cudaGetErrorString(cudaError_t error) { return find_error(error).text; }
+cudaError_t cudaPeekAtLastError() {
+  return last_error;
+}
+const char* cudaGetErrorName(cudaError_t error) {
+  return find_error(error).name;
+}
+const char* cudaGetErrorString(cudaError_t error) {
+  return find_error(error).text;
+}
 
 cudaError_t cudaDeviceSynchronize() {
   const cudaError_t error = kernel_fault;
@@ -106,7 +116,8 @@ cudaError_t cudaDeviceReset() {
   return cudaSuccess;
 }
 
-// ---- Device ----------------------------------------------------------------------------------------
+// ---- Device
+// ----------------------------------------------------------------------------------------
 
 cudaError_t cudaGetDeviceCount(int* count) {
   if (count == nullptr) return done(cudaErrorInvalidValue);
@@ -152,19 +163,44 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   const cudaError_t error = cudaGetDeviceProperties(&properties, device);
   if (error != cudaSuccess) return error;
   switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock: *value = properties.maxThreadsPerBlock; break;
-    case cudaDevAttrMaxSharedMemoryPerBlock: *value = int{kSharedPerBlock}; break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = int{kSharedPerBlockOptin}; break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = 228 * 1024; break;
-    case cudaDevAttrMaxRegistersPerMultiprocessor: *value = 65536; break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = 2048; break;
-    case cudaDevAttrWarpSize: *value = 32; break;
-    case cudaDevAttrMultiProcessorCount: *value = kMultiprocessors; break;
-    case cudaDevAttrL2CacheSize: *value = properties.l2CacheSize; break;
-    case cudaDevAttrComputeCapabilityMajor: *value = properties.major; break;
-    case cudaDevAttrComputeCapabilityMinor: *value = properties.minor; break;
-    case cudaDevAttrClockRate: *value = 1'000'000; break;
-    default: return done(cudaErrorInvalidValue);
+    case cudaDevAttrMaxThreadsPerBlock:
+      *value = properties.maxThreadsPerBlock;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      *value = int{kSharedPerBlock};
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = int{kSharedPerBlockOptin};
+      break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      *value = 228 * 1024;
+      break;
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+      *value = 65536;
+      break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      *value = 2048;
+      break;
+    case cudaDevAttrWarpSize:
+      *value = 32;
+      break;
+    case cudaDevAttrMultiProcessorCount:
+      *value = kMultiprocessors;
+      break;
+    case cudaDevAttrL2CacheSize:
+      *value = properties.l2CacheSize;
+      break;
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = properties.major;
+      break;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = properties.minor;
+      break;
+    case cudaDevAttrClockRate:
+      *value = 1'000'000;
+      break;
+    default:
+      return done(cudaErrorInvalidValue);
   }
   return cudaSuccess;
 }
@@ -174,9 +210,12 @@ cudaError_t cudaDriverGetVersion(int* version) {
   *version = CUDART_VERSION;
   return cudaSuccess;
 }
-cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  return cudaDriverGetVersion(version);
+}
 
-// ---- Streams and events: all work is done when the call that asked for it returns -----------------
+// ---- Streams and events: all work is done when the call that asked for it returns
+// -----------------
 
 struct CUstream_st {};
 struct CUevent_st {
@@ -185,7 +224,9 @@ struct CUevent_st {
   std::chrono::steady_clock::time_point when;
 };
 
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, 0); }
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return cudaStreamCreateWithFlags(stream, 0);
+}
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int) {
   if (stream == nullptr) return done(cudaErrorInvalidValue);
   *stream = new CUstream_st;
@@ -196,13 +237,19 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaDeviceSynchronize(); }
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  return cudaDeviceSynchronize();
+}
+cudaError_t cudaStreamQuery(cudaStream_t) {
+  return cudaDeviceSynchronize();
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t event, unsigned int) {
   return done(event != nullptr ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return cudaEventCreateWithFlags(event, 0);
+}
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
   if (event == nullptr) return done(cudaErrorInvalidValue);
   *event = new CUevent_st;
@@ -224,7 +271,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (event == nullptr) return done(cudaErrorInvalidResourceHandle);
   return cudaDeviceSynchronize();
 }
-cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return cudaEventSynchronize(event);
+}
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
   if (milliseconds == nullptr) return done(cudaErrorInvalidValue);
   if (start == nullptr || stop == nullptr || !start->recorded || !stop->recorded || !start->timed ||
@@ -234,7 +283,8 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   return cudaSuccess;
 }
 
-// ---- Kernels ---------------------------------------------------------------------------------------
+// ---- Kernels
+// ---------------------------------------------------------------------------------------
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (kernel == nullptr) return done(cudaErrorInvalidDeviceFunction);

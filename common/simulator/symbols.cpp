@@ -90,7 +90,9 @@ const Symbols& symbols() {
 
 }  // namespace
 
-const std::vector<SharedArray>& shared_arrays() { return symbols().shared; }
+const std::vector<SharedArray>& shared_arrays() {
+  return symbols().shared;
+}
 
 unsigned char* thread_local_base() {
   return reinterpret_cast<unsigned char*>(&marker) - symbols().marker_offset;

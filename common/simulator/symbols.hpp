@@ -1,5 +1,5 @@
-// What the program's own symbol table says: where the __shared__ arrays lie, and which source line an
-// instruction comes from.
+// What the program's own symbol table says: where the __shared__ arrays lie, and which source line
+// an instruction comes from.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// The part of the CUDA runtime that the tutorial and a learner's experiments use, for the CPU backend.
-// Names, values and behaviour are NVIDIA's (CUDA C++ Programming Guide; CUDA Runtime API reference).
+// The part of the CUDA runtime that the tutorial and a learner's experiments use, for the CPU
+// backend. Names, values and behaviour are NVIDIA's (CUDA C++ Programming Guide; CUDA Runtime API
+// reference).
 #pragma once
 
 #include "device_functions.h"

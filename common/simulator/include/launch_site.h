@@ -16,7 +16,8 @@ struct Launch {
   cudaStream_t stream;
 };
 
-/// Runs `call(context)` once for each thread of the grid. Errors go where CUDA's go: cudaGetLastError.
+/// Runs `call(context)` once for each thread of the grid. Errors go where CUDA's go:
+/// cudaGetLastError.
 void launch(const Launch& launch, void (*call)(const void* context), const void* context);
 
 struct ToAddress {
@@ -36,8 +37,8 @@ struct ToParameters {
   }
 };
 
-/// What a launch's arguments are given to. With the kernel's own parameters where they are known, so
-/// that arguments convert as in any call ({1, 2}, or 0 for a pointer); otherwise, or with fewer
+/// What a launch's arguments are given to. With the kernel's own parameters where they are known,
+/// so that arguments convert as in any call ({1, 2}, or 0 for a pointer); otherwise, or with fewer
 /// arguments than parameters, with the arguments' types.
 template <class Run, class Parameters>
 struct Site {
@@ -52,13 +53,11 @@ struct Site<Run, Parameters<P...>> {
   Run run;
   void operator()(P... arguments) const { run(arguments...); }
   template <class... A>
-    requires(sizeof...(A) < sizeof...(P))
-  void operator()(A... arguments) const {
-    run(arguments...);
-  }
+  requires(sizeof...(A) < sizeof...(P)) void operator()(A... arguments) const { run(arguments...); }
 };
 
-/// `call` calls the kernel with its arguments; `of_kernel(f)` is f(kernel) where the expression before
+/// `call` calls the kernel with its arguments; `of_kernel(f)` is f(kernel) where the expression
+/// before
 /// <<< is one function.
 template <class Call, class OfKernel>
 auto launch_site(const char* kernel, Call call, OfKernel of_kernel, dim3 grid, dim3 block,
@@ -68,8 +67,9 @@ auto launch_site(const char* kernel, Call call, OfKernel of_kernel, dim3 grid, d
   if constexpr (is_one_function) address = of_kernel(ToAddress{});
   const auto run = [=](auto... arguments) {
     const auto thread = [&] { call(arguments...); };
-    launch({kernel, address, grid, block, dynamic_shared, stream},
-           [](const void* context) { (*static_cast<decltype(&thread)>(context))(); }, &thread);
+    launch(
+        {kernel, address, grid, block, dynamic_shared, stream},
+        [](const void* context) { (*static_cast<decltype(&thread)>(context))(); }, &thread);
   };
   if constexpr (is_one_function)
     return Site<decltype(run), std::invoke_result_t<OfKernel, ToParameters>>{run};

@@ -3,23 +3,31 @@
 
 #include <cstdint>
 
-#define SIMULATOR_VECTOR_TYPES(base, type, align2, align4)                                        \
-  struct base##1 {                                                                                \
-    type x;                                                                                       \
-  };                                                                                              \
-  struct alignas(align2) base##2 {                                                                \
-    type x, y;                                                                                    \
-  };                                                                                              \
-  struct base##3 {                                                                                \
-    type x, y, z;                                                                                 \
-  };                                                                                              \
-  struct alignas(align4) base##4 {                                                                \
-    type x, y, z, w;                                                                              \
-  };                                                                                              \
-  constexpr base##1 make_##base##1(type x) { return {x}; }                                        \
-  constexpr base##2 make_##base##2(type x, type y) { return {x, y}; }                             \
-  constexpr base##3 make_##base##3(type x, type y, type z) { return {x, y, z}; }                  \
-  constexpr base##4 make_##base##4(type x, type y, type z, type w) { return {x, y, z, w}; }
+#define SIMULATOR_VECTOR_TYPES(base, type, align2, align4)           \
+  struct base##1 {                                                   \
+    type x;                                                          \
+  };                                                                 \
+  struct alignas(align2) base##2 {                                   \
+    type x, y;                                                       \
+  };                                                                 \
+  struct base##3 {                                                   \
+    type x, y, z;                                                    \
+  };                                                                 \
+  struct alignas(align4) base##4 {                                   \
+    type x, y, z, w;                                                 \
+  };                                                                 \
+  constexpr base##1 make_##base##1(type x) {                         \
+    return {x};                                                      \
+  }                                                                  \
+  constexpr base##2 make_##base##2(type x, type y) {                 \
+    return {x, y};                                                   \
+  }                                                                  \
+  constexpr base##3 make_##base##3(type x, type y, type z) {         \
+    return {x, y, z};                                                \
+  }                                                                  \
+  constexpr base##4 make_##base##4(type x, type y, type z, type w) { \
+    return {x, y, z, w};                                             \
+  }
 
 SIMULATOR_VECTOR_TYPES(char, signed char, 2, 4)
 SIMULATOR_VECTOR_TYPES(uchar, unsigned char, 2, 4)

@@ -1,4 +1,5 @@
-// What the simulator says when the threads of a block can never go on, and when one of them crashes.
+// What the simulator says when the threads of a block can never go on, and when one of them
+// crashes.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <stdexcept>
@@ -35,23 +36,35 @@ __global__ void shuffle_without_all_lanes(int* out) {
   }
 }
 
-__global__ void mask_without_caller() { __syncwarp(0x2); }
-__global__ void divide(int* out, int by) { out[0] = 7 / by; }
+__global__ void mask_without_caller() {
+  __syncwarp(0x2);
+}
+__global__ void divide(int* out, int by) {
+  out[0] = 7 / by;
+}
 __global__ void recurse(volatile int* out, int depth) {
   volatile char page[3000] = {};
   out[0] = page[depth % 3000];
   if (depth >= 0) recurse(out, depth + 1);
 }
-__global__ void throws() { throw std::runtime_error("thrown in a kernel"); }
+__global__ void throws() {
+  throw std::runtime_error("thrown in a kernel");
+}
 constexpr int kFarLine = __LINE__ + 1;
-__global__ void reads_far(const float* in, float* out, long distance) { out[0] = in[distance]; }
+__global__ void reads_far(const float* in, float* out, long distance) {
+  out[0] = in[distance];
+}
 constexpr int kFloat4Line = __LINE__ + 2;
 __global__ void writes_float4(float* out, int at) {
   *reinterpret_cast<float4*>(out + at) = make_float4(1, 2, 3, 4);
 }
-__global__ void fine(int* out) { out[threadIdx.x] = static_cast<int>(threadIdx.x); }
+__global__ void fine(int* out) {
+  out[threadIdx.x] = static_cast<int>(threadIdx.x);
+}
 
-std::string here(int line) { return "stuck_test.cu:" + std::to_string(line); }
+std::string here(int line) {
+  return "stuck_test.cu:" + std::to_string(line);
+}
 
 /// The error of the launch just made; the launch after it must work.
 cudaError_t error_of_launch() {
