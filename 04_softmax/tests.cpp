@@ -153,6 +153,14 @@ TEST_CASE("values far from zero") {
     check_step(step, normal_around(middle, 1.0f, 3, cols), 3, cols);
 }
 
+TEST_CASE("rows that are nothing like their neighbours") {
+  const auto step = each_step();
+  const int64_t rows = 4, cols = GENERATE(5, 128, 301);
+  std::vector<float> x = normal(rows, cols);
+  for (int64_t i = 0; i < rows * cols; ++i) x[i] += i / cols % 2 == 0 ? -300.0f : 300.0f;
+  check_step(step, x, rows, cols);
+}
+
 TEST_CASE("values so far apart that most results are 0 or subnormal") {
   const auto step = each_step();
   for (const float deviation : {10.0f, 50.0f, 1000.0f, 5e37f})

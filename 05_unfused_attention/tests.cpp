@@ -81,10 +81,11 @@ std::vector<float> qkv_with_scores_near(const Attention& a, float score) {
   return qkv;
 }
 
-/// Scores as scores() leaves them, around `middle`.
+/// Scores as scores() leaves them, around `middle` in one row and -middle in the next: what a row
+/// takes from its neighbour shows.
 std::vector<float> raw_scores(const Attention& a, float middle) {
   std::vector<float> scores = normal(a.scores(), 1);
-  for (float& score : scores) score += middle;
+  for (int64_t i = 0; i < a.scores(); ++i) scores[i] += i / a.T % 2 == 0 ? middle : -middle;
   return scores;
 }
 
@@ -300,7 +301,7 @@ TEST_CASE("softmax, alone and with scale and mask") {
 TEST_CASE("softmax, alone and with scale and mask, of scores far from zero") {
   Attention a = {.B = 1, .T = 45, .C = 5, .NH = 1, .block_size = 64};
   a.causal = GENERATE(true, false);
-  for (const float middle : {200.0f, -200.0f, -20000.0f}) {
+  for (const float middle : {200.0f, -20000.0f}) {
     CAPTURE(middle, a.causal);
     check_softmax(a, middle);
     check_scale_mask_softmax(a, middle);

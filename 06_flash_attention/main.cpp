@@ -23,9 +23,38 @@ std::string count_line(const char* name, int b, const joint::Counts& counted,
   return line;
 }
 
+/// Prints what the kernels of step 1 count, beside the article's formulas.
+void say_counts(Chapter& chapter, const float* a, const float* b, const float* c, float* y,
+                float* y_tilde, int64_t m, int64_t n, int64_t k) {
+  chapter.say("step 1: y = (A·B)·C, A " + shape_text({m, k}) + ", B " + shape_text({k, n}) +
+              ", C " + shape_text({n, k}) +
+              ", as the kernels count and as the article's formulas say");
+  chapter.say(
+      "                          b     FLOP counted         formula         accesses"
+      "         formula");
+  const int largest = joint::tile_for(k);
+  bool pays = false;
+  for (int tile : {largest, largest / 2}) {
+    if (tile < joint::TILES[0]) continue;
+    const joint::Counts two = joint::count_two_products(a, b, c, y, y_tilde, m, n, k, tile);
+    const joint::Counts one = joint::count_joint_tiling(a, b, c, y, m, n, k, tile);
+    chapter.say(
+        count_line("one after the other", tile, two, joint::article_two_products(m, n, k, tile)));
+    chapter.say(count_line("joint", tile, one, joint::article_joint_tiling(m, n, k, tile)));
+    if (tile == largest) pays = one.accesses < two.accesses;
+  }
+  const std::string three_n = std::to_string(3 * n);
+  chapter.say("  by the article joint tiling with b = k pays if k < 3·n: " + std::to_string(k) +
+              (k < 3 * n ? " < " + three_n + ", it does" : " >= " + three_n + ", it does not") +
+              "; by the counts with b = " + std::to_string(largest) +
+              (pays ? " it does" : " it does not"));
+}
+
 /// y = (q·kᵀ)·v of the first head: attention without a softmax. Prints counts, and adds two rows.
+/// At most 4096 queries and keys, because two_products needs m×n floats for ỹ.
 void run_joint_tiling(Chapter& chapter, const Attention& shape, bool is_alone) {
-  const int64_t m = shape.Tq, n = shape.Tk, k = shape.HS;
+  const int64_t m = std::min<int64_t>(shape.Tq, 4096), n = std::min<int64_t>(shape.Tk, 4096);
+  const int64_t k = shape.HS;
   const auto first = [&](const char* input, int64_t rows) {
     const float* values = chapter.host(input).data();
     return std::vector<float>(values, values + rows * k);
@@ -37,31 +66,8 @@ void run_joint_tiling(Chapter& chapter, const Attention& shape, bool is_alone) {
   const DeviceBuffer<float> a(A), b(B), c(C);
   DeviceBuffer<float> y(m * k), y_tilde(m * n);
 
-  chapter.say("step 1: y = (A·B)·C, A " + shape_text({m, k}) + ", B " + shape_text({k, n}) +
-              ", C " + shape_text({n, k}) +
-              ", as the kernels count and as the article's formulas say");
-  chapter.say(
-      "                          b     FLOP counted         formula         accesses"
-      "         formula");
-  const int largest = joint::tile_for(k);
-  bool pays = false;
-  for (int tile : {largest, largest / 2}) {
-    if (tile < joint::TILES[0]) continue;
-    const joint::Counts two = joint::count_two_products(a.data(), b.data(), c.data(), y.data(),
-                                                        y_tilde.data(), m, n, k, tile);
-    const joint::Counts one =
-        joint::count_joint_tiling(a.data(), b.data(), c.data(), y.data(), m, n, k, tile);
-    chapter.say(
-        count_line("one after the other", tile, two, joint::article_two_products(m, n, k, tile)));
-    chapter.say(count_line("joint", tile, one, joint::article_joint_tiling(m, n, k, tile)));
-    if (tile == largest) pays = one.accesses < two.accesses;
-  }
-  const std::string three_n = std::to_string(3 * n);
-  chapter.say("  by the article joint tiling with b = k pays if k < 3·n: " + std::to_string(k) +
-              (k < 3 * n ? " < " + three_n + ", it does" : " >= " + three_n + ", it does not") +
-              "; by the counts with b = " + std::to_string(largest) +
-              (pays ? " it does" : " it does not"));
-
+  if (m * n * k > 0)
+    say_counts(chapter, a.data(), b.data(), c.data(), y.data(), y_tilde.data(), m, n, k);
   const double products = static_cast<double>(m) * n * k;
   const std::vector<int64_t> rows =
       sample_rows(m, static_cast<int64_t>(1e8 / std::max(1.0, 1.0 * n * k)) + 1, chapter.seed());

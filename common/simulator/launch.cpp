@@ -167,6 +167,12 @@ cudaError_t check_limits(const Launch& launch) {
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
     return cudaErrorInvalidConfiguration;
   const size_t fixed = static_shared_bytes(launch.address);
+  if (fixed > kSharedPerBlock) {  // nvcc would not have compiled it
+    publish("shared memory in " + std::string(launch.kernel) + ": its __shared__ arrays take " +
+            std::to_string(fixed) + " bytes; CUDA allows " + std::to_string(kSharedPerBlock) +
+            " of static shared memory, and more only as extern __shared__\n");
+    return cudaErrorInvalidValue;
+  }
   if (launch.dynamic_shared > dynamic_shared_limit(launch.address, fixed))
     return cudaErrorInvalidValue;
   return cudaSuccess;

@@ -50,7 +50,7 @@ __global__ void recurse(volatile int* out, int depth) {
 __global__ void throws() {
   throw std::runtime_error("thrown in a kernel");
 }
-constexpr int kFarLine = __LINE__ + 1;
+constexpr int kFarLine = __LINE__ + 2;
 __global__ void reads_far(const float* in, float* out, long distance) {
   out[0] = in[distance];
 }
@@ -140,6 +140,20 @@ TEST_CASE("a crash of one thread ends the launch, not the program", "[simulator]
   CHECK(error_of_launch() == cudaErrorMisalignedAddress);
   CHECK_THAT(simulator::last_report(), ContainsSubstring(here(kFloat4Line)));
   CUDA_CHECK(cudaFree(buffer));
+}
+
+namespace {
+__global__ void too_much_shared(int* out) {
+  __shared__ int array[12289];  // 4 bytes more than 48 KB
+  array[threadIdx.x] = 1;
+  out[0] = array[0];
+}
+}  // namespace
+
+TEST_CASE("more static shared memory than nvcc allows is refused", "[simulator]") {
+  too_much_shared<<<1, 32>>>(nullptr);
+  CHECK(error_of_launch() == cudaErrorInvalidValue);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("49156 bytes"));
 }
 
 TEST_CASE("freed device memory can no longer be read", "[simulator]") {
