@@ -49,7 +49,7 @@ TEST_CASE("the slower of arithmetic and memory bounds a problem") {
   CHECK(bound_seconds(nothing, ceiling) == 0);
 }
 
-TEST_CASE("the ceilings are measured once") {
+TEST_CASE("the ceilings are measured once", "[timing]") {
   if (!device_has_clock()) {
     CHECK_THROWS_AS(measured_ceiling(), std::logic_error);
     return;

@@ -19,7 +19,7 @@ TEST_CASE("quantiles lie between the values") {
   CHECK(quantile({5, 1, 2, 4, 3}, 0.75) == 4);
 }
 
-TEST_CASE("a launch is timed as often as asked, after warm-up") {
+TEST_CASE("a launch is timed as often as asked, after warm-up", "[timing]") {
   if (!device_has_clock()) SKIP("needs a clock on the device");
   constexpr int64_t kBytes = 64 << 20;
   DeviceBuffer<char> from(kBytes), to(kBytes);
@@ -47,7 +47,7 @@ TEST_CASE("a launch is timed as often as asked, after warm-up") {
   CHECK_THROWS_AS(time_launch([] {}, 0), Error);
 }
 
-TEST_CASE("a timed launch that fails is reported") {
+TEST_CASE("a timed launch that fails is reported", "[timing]") {
   if (!device_has_clock()) SKIP("needs a clock on the device");
   const auto fails = [] { CUDA_CHECK(cudaMemcpy(nullptr, nullptr, 1, cudaMemcpyDeviceToDevice)); };
   CHECK_THROWS_AS(time_launch(fails, 5), CudaError);
