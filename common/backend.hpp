@@ -27,6 +27,10 @@ void require_device();
 /// "" when a kernel that needs this ("", "sm_90a", …) can run here, else the reason.
 std::string why_not_here(const std::string& needs);
 
+/// Poison is no data: a backend that looks for reads of memory that nobody wrote forgets that these
+/// bytes were filled.
+void mark_device_memory_unwritten(void* memory, int64_t bytes);
+
 void reset_work();
 Work counted_work();
 

@@ -89,6 +89,8 @@ std::string why_not_here(const std::string& needs) {
   return "needs " + needs + ", and this GPU is sm_" + std::to_string(here);
 }
 
+void mark_device_memory_unwritten(void*, int64_t) {}
+
 void reset_work() {}
 
 Work counted_work() {

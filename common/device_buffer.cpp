@@ -1,5 +1,6 @@
 #include "common/device_buffer.hpp"
 
+#include "common/backend.hpp"
 #include "common/error.hpp"
 #include "common/roofline.hpp"
 
@@ -33,7 +34,9 @@ void device_free(void* memory) noexcept {
 }
 
 void device_poison(void* memory, int64_t bytes) {
-  if (memory != nullptr) CUDA_CHECK(cudaMemset(memory, 0xff, static_cast<size_t>(bytes)));
+  if (memory == nullptr) return;
+  CUDA_CHECK(cudaMemset(memory, 0xff, static_cast<size_t>(bytes)));
+  mark_device_memory_unwritten(memory, bytes);
 }
 
 std::vector<unsigned char> device_bytes(const void* memory, int64_t bytes) {

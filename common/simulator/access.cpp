@@ -10,27 +10,30 @@
 namespace simulator {
 namespace {
 
-inline void access(const void* address, size_t bytes, bool is_store) {
+inline void access(const void* address, size_t bytes, bool is_store, const void* instruction) {
   Worker* worker = current_worker();
   if (worker == nullptr) return;
+  const AccessKind kind = is_store ? AccessKind::write : AccessKind::read;
   const uintptr_t at = reinterpret_cast<uintptr_t>(address);
   if (at - worker->device < kDeviceSpan) {
     (is_store ? worker->work.global_store_bytes : worker->work.global_load_bytes) +=
         static_cast<int64_t>(bytes);
+    if (worker->checks) worker->checks->global_access(at, bytes, kind, instruction);
   } else if (worker->is_shared(at)) {
     (is_store ? worker->work.shared_stores : worker->work.shared_loads) += 1;
+    if (worker->checks) worker->checks->shared_access(at, bytes, kind, instruction);
   }
 }
 
 }  // namespace
 }  // namespace simulator
 
-#define ACCESS(suffix, bytes)                 \
-  void __tsan_read##suffix(void* address) {   \
-    simulator::access(address, bytes, false); \
-  }                                           \
-  void __tsan_write##suffix(void* address) {  \
-    simulator::access(address, bytes, true);  \
+#define ACCESS(suffix, bytes)                                              \
+  void __tsan_read##suffix(void* address) {                                \
+    simulator::access(address, bytes, false, __builtin_return_address(0)); \
+  }                                                                        \
+  void __tsan_write##suffix(void* address) {                               \
+    simulator::access(address, bytes, true, __builtin_return_address(0));  \
   }
 
 // Atomic built-ins in host code of a .cu file (std::shared_ptr, say) keep their meaning.
@@ -77,34 +80,34 @@ ACCESS(4, 4)
 ACCESS(8, 8)
 ACCESS(16, 16)
 void __tsan_unaligned_read2(void* address) {
-  simulator::access(address, 2, false);
+  simulator::access(address, 2, false, __builtin_return_address(0));
 }
 void __tsan_unaligned_read4(void* address) {
-  simulator::access(address, 4, false);
+  simulator::access(address, 4, false, __builtin_return_address(0));
 }
 void __tsan_unaligned_read8(void* address) {
-  simulator::access(address, 8, false);
+  simulator::access(address, 8, false, __builtin_return_address(0));
 }
 void __tsan_unaligned_read16(void* address) {
-  simulator::access(address, 16, false);
+  simulator::access(address, 16, false, __builtin_return_address(0));
 }
 void __tsan_unaligned_write2(void* address) {
-  simulator::access(address, 2, true);
+  simulator::access(address, 2, true, __builtin_return_address(0));
 }
 void __tsan_unaligned_write4(void* address) {
-  simulator::access(address, 4, true);
+  simulator::access(address, 4, true, __builtin_return_address(0));
 }
 void __tsan_unaligned_write8(void* address) {
-  simulator::access(address, 8, true);
+  simulator::access(address, 8, true, __builtin_return_address(0));
 }
 void __tsan_unaligned_write16(void* address) {
-  simulator::access(address, 16, true);
+  simulator::access(address, 16, true, __builtin_return_address(0));
 }
 void __tsan_read_range(void* address, size_t bytes) {
-  simulator::access(address, bytes, false);
+  simulator::access(address, bytes, false, __builtin_return_address(0));
 }
 void __tsan_write_range(void* address, size_t bytes) {
-  simulator::access(address, bytes, true);
+  simulator::access(address, bytes, true, __builtin_return_address(0));
 }
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}

@@ -8,13 +8,22 @@
 
 namespace {
 
-void count() {
-  if (simulator::Worker* worker = simulator::current_worker()) worker->work.atomics += 1;
+void count(const void* address, size_t bytes, const void* instruction) {
+  using simulator::AccessKind;
+  simulator::Worker* worker = simulator::current_worker();
+  if (worker == nullptr) return;
+  worker->work.atomics += 1;
+  if (!worker->checks) return;
+  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  if (at - worker->device < simulator::kDeviceSpan)
+    worker->checks->global_access(at, bytes, AccessKind::atomic, instruction);
+  else if (worker->is_shared(at))
+    worker->checks->shared_access(at, bytes, AccessKind::atomic, instruction);
 }
 
 template <class T, class Update>
-T update(T* address, Update update) {
-  count();
+T update(T* address, const void* instruction, Update update) {
+  count(address, sizeof(T), instruction);
   std::atomic_ref<T> cell(*address);
   T old = cell.load();
   while (!cell.compare_exchange_weak(old, update(old))) {
@@ -23,17 +32,18 @@ T update(T* address, Update update) {
 }
 
 template <class T>
-T compare_and_swap(T* address, T compare, T value) {
-  count();
+T compare_and_swap(T* address, T compare, T value, const void* instruction) {
+  count(address, sizeof(T), instruction);
   std::atomic_ref<T>(*address).compare_exchange_strong(compare, value);
   return compare;
 }
 
 }  // namespace
 
-#define ATOMIC(name, type, expression)                                        \
-  type name(type* address, type value) {                                      \
-    return update(address, [value](type old) -> type { return expression; }); \
+#define ATOMIC(name, type, expression)                               \
+  type name(type* address, type value) {                             \
+    return update(address, __builtin_return_address(0),              \
+                  [value](type old) -> type { return expression; }); \
   }
 #define ATOMIC_INTEGERS(name, expression) \
   ATOMIC(name, int, expression)           \
@@ -58,14 +68,14 @@ ATOMIC(atomicInc, unsigned int, old >= value ? 0 : old + 1)
 ATOMIC(atomicDec, unsigned int, old == 0 || old > value ? value : old - 1)
 
 int atomicCAS(int* address, int compare, int value) {
-  return compare_and_swap(address, compare, value);
+  return compare_and_swap(address, compare, value, __builtin_return_address(0));
 }
 unsigned int atomicCAS(unsigned int* address, unsigned int compare, unsigned int value) {
-  return compare_and_swap(address, compare, value);
+  return compare_and_swap(address, compare, value, __builtin_return_address(0));
 }
 unsigned long long atomicCAS(unsigned long long* address, unsigned long long compare,
                              unsigned long long value) {
-  return compare_and_swap(address, compare, value);
+  return compare_and_swap(address, compare, value, __builtin_return_address(0));
 }
 
 void __threadfence() {

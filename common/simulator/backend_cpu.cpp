@@ -3,6 +3,7 @@
 
 #include "common/backend.hpp"
 #include "common/simulator/device.hpp"
+#include "common/simulator/shadow.hpp"
 
 namespace tutorial {
 
@@ -19,6 +20,10 @@ void require_device() {}
 
 std::string why_not_here(const std::string& needs) {
   return needs.empty() ? "" : "needs " + needs + ", which the CPU simulator does not have";
+}
+
+void mark_device_memory_unwritten(void* memory, int64_t bytes) {
+  simulator::mark_unwritten(memory, static_cast<size_t>(bytes));
 }
 
 void reset_work() {

@@ -87,6 +87,7 @@ Worker::Worker()
     static_begin_ = reinterpret_cast<uintptr_t>(thread_local_base()) + shared_arrays()[0].offset;
     static_bytes_ = last.offset + last.bytes - shared_arrays()[0].offset;
   }
+  if (checks_are_on()) checks = std::make_unique<Checks>(*this);
   stack_t signal_stack{};
   signal_stack.ss_sp = signal_stack_;
   signal_stack.ss_size = kSignalStack;
@@ -128,6 +129,9 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   work.blocks += 1;
   work.threads += static_cast<int64_t>(threads_.size());
   poison_shared();
+  if (checks)
+    checks->begin_block(grid.number, block.x + gridDim.x * (block.y + gridDim.y * block.z),
+                        static_cast<int>(threads_.size()), dynamic_bytes_);
   the_worker = this;
   try {
     if (sigsetjmp(crash_return_, 1) == 0)
@@ -276,6 +280,7 @@ void Worker::finish_barrier() {
   }
   waiting_ = 0;
   work.barriers += 1;
+  if (checks) checks->barrier_passed();
 }
 
 // ---- Operations of a warp
@@ -387,6 +392,12 @@ bool Worker::try_finish_warp(int thread) {
   // When a finishing thread completes the operation it is current_, but it is not among these
   // lanes.
   work.warp_operations += 1;
+  if (checks) {
+    unsigned living = 0;
+    for (int l = 0; l < lanes; ++l)
+      if ((here >> l & 1) || threads_[warp + l].state != State::finished) living |= 1u << l;
+    checks->warp_passed(warp / 32, here, living);
+  }
   return true;
 }
 
@@ -399,6 +410,14 @@ std::string Worker::where_am_i(int thread) const {
   const uint3 in_block = {index % size.x, index / size.x % size.y, index / (size.x * size.y)};
   return std::string(grid_->launch.kernel) + ", block " + triple(blockIdx) + " thread " +
          triple(in_block);
+}
+
+std::string Worker::place(uint32_t thread, uint32_t block) const {
+  const dim3& grid = grid_->launch.grid;
+  const dim3& size = grid_->launch.block;
+  return "block " + triple({block % grid.x, block / grid.x % grid.y, block / (grid.x * grid.y)}) +
+         " thread " +
+         triple({thread % size.x, thread / size.x % size.y, thread / (size.x * size.y)});
 }
 
 /// Nobody can go on: says where the threads are.

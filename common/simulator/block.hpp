@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/backend.hpp"
+#include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
 #include "device_functions.h"
 #include "launch_site.h"
@@ -28,6 +29,7 @@ struct Grid {
   Launch launch;
   void (*call)(const void*);
   const void* context;
+  uint32_t number;  // of the launch, from 1
 };
 
 /// A worker runs blocks, one after another, on the OS thread that made it.
@@ -48,15 +50,23 @@ class Worker {
   int lane() const { return current_ % 32; }
 
   void* dynamic_shared() { return dynamic_shared_; }
+  size_t dynamic_shared_bytes() const { return dynamic_bytes_; }
+  uintptr_t static_shared() const { return static_begin_; }
+  int current() const { return current_; }
+  const char* kernel() const { return grid_->launch.kernel; }
+  /// "block (0,1) thread (3,4)", for a thread of a block by its number in the grid.
+  std::string place(uint32_t thread, uint32_t block) const;
   /// Is this address in the shared memory of the block that is running?
   bool is_shared(uintptr_t address) const {
-    return address - dynamic_begin_ < dynamic_bytes_ || address - static_begin_ < static_bytes_;
+    return address - dynamic_begin_ < kSharedPerBlockOptin ||
+           address - static_begin_ < static_bytes_;
   }
   /// Ends the block where no exception can be thrown, as in a signal handler: the running thread's
   /// stack is given up. SIGBUS stands for a misaligned access.
   [[noreturn]] void crash(int signal, const void* address, const void* instruction);
 
   tutorial::Work work;
+  std::unique_ptr<Checks> checks;           // null when they are off
   const uintptr_t device = device_begin();  // at hand for the test of every access
 
  private:

@@ -17,7 +17,7 @@ inline constexpr int kMultiprocessors = 132;
 // comparisons. Each allocation has pages of its own that end where it ends, and pages that nobody
 // may touch around them.
 
-inline constexpr uintptr_t kDeviceSpan = uintptr_t{1} << 40;
+inline constexpr uintptr_t kDeviceSpan = uintptr_t{1} << 38;
 /// Where the range begins.
 uintptr_t device_begin();
 inline bool is_device_address(const void* address) {

@@ -186,12 +186,16 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
     set_last_error(refused);
     return;
   }
-  const Grid grid{launch, call, context};
+  static std::atomic<uint32_t> launches = 0;
+  const Grid grid{launch, call, context, ++launches};
   std::pair<cudaError_t, std::string> outcome;
   {
     const std::lock_guard lock(launch_mutex);
     const CrashGuard guard;
     outcome = pool().run(grid);
+    auto [error, reports] = take_findings();
+    if (error != cudaSuccess && outcome.first == cudaSuccess) outcome.first = error;
+    outcome.second += reports;
   }
   if (outcome.first != cudaSuccess) {
     publish(outcome.second);

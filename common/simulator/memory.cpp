@@ -10,6 +10,7 @@
 
 #include "common/simulator/device.hpp"
 #include "common/simulator/report.hpp"
+#include "common/simulator/shadow.hpp"
 
 namespace simulator {
 namespace {
@@ -53,6 +54,7 @@ class DeviceMemory {
     // Flush with the end of its last page: a read past the end meets the page that follows.
     const uintptr_t begin = first + pages - body;
     std::memset(reinterpret_cast<void*>(begin), kPoison, body);
+    mark_unwritten(reinterpret_cast<void*>(begin), body);
     live_[begin] = {bytes, first, pages};
     used_ += bytes;
     return reinterpret_cast<void*>(begin);
@@ -215,6 +217,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
   if (!fits(to, bytes, to_device) || !fits(from, bytes, from_device))
     return done(cudaErrorInvalidValue);
   std::memmove(to, from, bytes);
+  if (to_device) mark_written(to, bytes);
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
@@ -238,6 +241,7 @@ cudaError_t cudaMemset(void* to, int value, size_t bytes) {
   if (bytes == 0) return cudaSuccess;
   if (!in_device_memory(to, bytes)) return done(cudaErrorInvalidValue);
   std::memset(to, value, bytes);
+  mark_written(to, bytes);
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) {

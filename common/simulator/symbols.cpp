@@ -99,7 +99,8 @@ unsigned char* thread_local_base() {
 }
 
 size_t static_shared_bytes(const void* kernel) {
-  const auto found = symbols().functions.find(reinterpret_cast<uintptr_t>(kernel) - load_address());
+  const auto found =
+      symbols().functions.find(reinterpret_cast<uintptr_t>(kernel) - program_start());
   if (found == symbols().functions.end() || !found->second.starts_with("_Z")) return 0;
   const std::string prefix = "_ZZ" + found->second.substr(2) + "E";
   size_t bytes = 0;
@@ -108,11 +109,19 @@ size_t static_shared_bytes(const void* kernel) {
   return bytes;
 }
 
-std::string source_line(const void* instruction) {
+uintptr_t program_start() {
+  static const uintptr_t start = load_address();
+  return start;
+}
+
+namespace {
+
+/// "/path/to/file.cu:41", or "".
+std::string path_and_line(const void* instruction) {
   char command[96];
   std::snprintf(command, sizeof command, "addr2line -e /proc/%d/exe 0x%zx 2>/dev/null",
                 static_cast<int>(getpid()),
-                static_cast<size_t>(reinterpret_cast<uintptr_t>(instruction) - load_address()));
+                static_cast<size_t>(reinterpret_cast<uintptr_t>(instruction) - program_start()));
   std::string line;
   if (FILE* pipe = popen(command, "r")) {
     char text[512];
@@ -121,8 +130,26 @@ std::string source_line(const void* instruction) {
   }
   while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) line.pop_back();
   line = line.substr(0, line.find(" ("));  // " (discriminator 3)"
-  if (line.starts_with("??") || line.ends_with(":?")) return "";
+  return line.starts_with("??") || line.ends_with(":?") ? "" : line;
+}
+
+}  // namespace
+
+std::string source_line(const void* instruction) {
+  const std::string line = path_and_line(instruction);
   return line.substr(line.rfind('/') + 1);
+}
+
+std::string source_line_with_text(const void* instruction) {
+  const std::string line = path_and_line(instruction);
+  if (line.empty()) return "(no line is known)";
+  const size_t colon = line.rfind(':');
+  std::ifstream file(line.substr(0, colon));
+  std::string text;
+  for (int number = std::atoi(line.c_str() + colon + 1); number > 0; --number)
+    if (!std::getline(file, text)) text.clear();
+  text.erase(0, text.find_first_not_of(' '));
+  return line.substr(line.rfind('/') + 1) + "   " + text;
 }
 
 }  // namespace simulator

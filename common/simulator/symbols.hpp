@@ -23,6 +23,12 @@ unsigned char* thread_local_base();
 /// Bytes of the __shared__ arrays of the kernel at this address.
 size_t static_shared_bytes(const void* kernel);
 
+/// Where the program was loaded: instructions are told apart by their distance from here.
+uintptr_t program_start();
+
+/// "file.cu:41   the line's text", as far as they are known. Slow, as source_line.
+std::string source_line_with_text(const void* instruction);
+
 /// "file.cu:41", or "" when the program has no line for the instruction. Slow: runs addr2line.
 std::string source_line(const void* instruction);
 

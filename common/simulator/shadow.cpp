@@ -1,0 +1,66 @@
+#include "common/simulator/shadow.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "common/simulator/device.hpp"
+
+namespace simulator {
+namespace {
+
+/// An array with one element for every four bytes of device memory. Pages come when they are
+/// touched.
+template <class T>
+T* reserve() {
+  void* array = mmap(nullptr, kDeviceSpan / 4 * sizeof(T), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (array == MAP_FAILED) {
+    std::fputs("The simulator could not reserve addresses for its checks.\n", stderr);
+    std::exit(2);
+  }
+  return static_cast<T*>(array);
+}
+
+size_t index(uintptr_t address) {
+  return (address - device_begin()) / 4;
+}
+
+void mark(const void* address, size_t bytes, bool written) {
+  uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  const uintptr_t end = at + bytes;
+  while (at < end) {
+    if (at % 4 == 0 && end - at >= 4) {  // the whole fours at once
+      const size_t fours = (end - at) / 4;
+      std::memset(&global_written(at), written ? 0xf : 0, fours);
+      at += fours * 4;
+    } else {
+      const uint8_t bit = static_cast<uint8_t>(1u << at % 4);
+      uint8_t& bits = global_written(at);
+      bits = static_cast<uint8_t>(written ? bits | bit : bits & ~bit);
+      ++at;
+    }
+  }
+}
+
+}  // namespace
+
+Cell& global_cell(uintptr_t address) {
+  static Cell* const cells = reserve<Cell>();
+  return cells[index(address)];
+}
+uint8_t& global_written(uintptr_t address) {
+  static uint8_t* const written = reserve<uint8_t>();
+  return written[index(address)];
+}
+
+void mark_written(const void* address, size_t bytes) {
+  mark(address, bytes, true);
+}
+void mark_unwritten(const void* address, size_t bytes) {
+  mark(address, bytes, false);
+}
+
+}  // namespace simulator

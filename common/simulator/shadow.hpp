@@ -1,0 +1,46 @@
+// What the checks remember of memory: for every four bytes, who wrote and who read them last, and
+// whether anybody wrote them at all.
+//
+// Two accesses race when they touch the same bytes, at least one writes, not both are atomic, and
+// nothing orders them. Time is counted per warp: it advances at every barrier of the block and at
+// every operation of the warp, and an access remembers its warp's time. A barrier orders everything
+// in the block that came before it; an operation of a warp orders the lanes that took part. Nothing
+// orders two blocks. (The idea: Flanagan and Freund, "FastTrack", PLDI 2009; here with two readers
+// kept.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace simulator {
+
+/// One access of the past. `epoch` is the launch, for device memory, or the run of a block, for
+/// shared memory: records of another epoch are ordered before everything now, so nothing is ever
+/// cleared.
+struct Record {
+  uint32_t epoch = 0;
+  uint32_t instruction = 0;  // its place in the program
+  uint32_t block = 0;        // in the grid, modulo 2^32
+  uint32_t time : 22 = 0;
+  uint32_t thread : 10 = 0;
+};
+
+/// The last accesses of four bytes of memory.
+struct Cell {
+  Record write;
+  Record reads[2];          // of different threads
+  uint8_t write_bytes = 0;  // which of the four the last write touched
+  uint8_t write_is_atomic = 0;
+  uint8_t lock = 0;  // of device memory, which several workers use at once
+};
+
+/// The cell of a device address. Its memory comes when it is first touched.
+Cell& global_cell(uintptr_t address);
+/// Which of the four bytes at a device address were ever written: a bit a byte.
+uint8_t& global_written(uintptr_t address);
+
+// What the host does to device memory. `bytes` need not be a multiple of four.
+void mark_written(const void* address, size_t bytes);
+void mark_unwritten(const void* address, size_t bytes);
+
+}  // namespace simulator
