@@ -187,10 +187,10 @@ void body(Chapter& chapter) {
     if (with_stages && step.launch == &fused_softmax) stages.run_fused(qkv);
     chapter.run(step, [&](float* out) { step.launch(a, qkv, workspace, out); });
   }
-  if (a.tf32)
+  if (a.tf32 && device_has_clock())
     chapter.note(
-        "The bound counts fp32 arithmetic; a product in TF32 runs on tensor cores and may pass "
-        "it.");
+        "\"of bound\" counts fp32 arithmetic; a product in TF32 runs on tensor cores and may pass "
+        "100 %.");
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ void run_unfused(Chapter& chapter, const Attention& shape) {
     unfused::scale_mask_softmax(same, S.data(), P.data());
     unfused::values(same, blas, P.data(), v.data(), out);
   });
-  chapter.vendor("05, six stages", [&](float* out) {
+  chapter.vendor("05, not fused", [&](float* out) {
     unfused::scores(same, blas, q, k.data(), S.data());
     unfused::scale_mask(same, S.data());
     unfused::softmax(same, S.data(), P.data());

@@ -139,6 +139,8 @@ void Chapter::State::read_command_line() {
   for (const std::string& assignment : assignments) read_input(assignment);
   for (const std::string& path : {output_path, csv_path})
     if (!path.empty()) require_writable(path);
+  if (!output_path.empty() && output_path == csv_path)
+    throw Error("--output and --csv both name " + csv_path + "; give them different files");
 }
 
 void Chapter::State::print_list() const {

@@ -28,6 +28,9 @@ class NewFile {
     const fs::file_status status = fs::status(path, ignored);
     if (path.empty()) fail("''", "the name is empty");
     if (fs::is_directory(status)) fail(path, "it is a directory");
+    // /dev/stdout may lead to a file that is being written.
+    if (path.starts_with("/dev/") || path.starts_with("/proc/"))
+      fail(path, "it is no ordinary file");
     // A rename would replace /dev/null itself.
     if (fs::exists(status) && !fs::is_regular_file(status)) fail(path, "it is no ordinary file");
     // A link stays a link, and what it points to is replaced.

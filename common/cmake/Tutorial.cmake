@@ -30,7 +30,7 @@ function(tutorial_sources target)
         COMMENT "Translating ${name}"
         VERBATIM)
       set_source_files_properties("${translated}" PROPERTIES COMPILE_OPTIONS
-        "-include;cuda_runtime.h;-fsanitize=thread,alignment;-Wno-unknown-pragmas;-Wno-tsan;-O1;-g;-gdwarf-4")
+        "-include;cuda_runtime.h;-fsanitize=thread,alignment;-Wno-unknown-pragmas;-fstack-clash-protection;-Wno-tsan;-O1;-g;-gdwarf-4")
       target_sources(${target} PRIVATE "${translated}")
     else()
       target_sources(${target} PRIVATE "${source}")

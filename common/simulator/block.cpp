@@ -80,7 +80,11 @@ Worker::Worker()
     : stacks_(map_pages(kMaxThreads * kStack)),
       signal_stack_(map_pages(kSignalStack)),
       dynamic_shared_(map_pages(kSharedMemory)) {
-  for (int i = 0; i < kMaxThreads; ++i) mprotect(stacks_ + i * kStack, kPage, PROT_NONE);
+  for (int i = 0; i < kMaxThreads; ++i) {
+    if (mprotect(stacks_ + i * kStack, kPage, PROT_NONE) == 0) continue;
+    std::fputs("The simulator could not guard its threads' stacks.\n", stderr);
+    std::exit(2);
+  }
   dynamic_begin_ = reinterpret_cast<uintptr_t>(dynamic_shared_);
   if (!shared_arrays().empty()) {
     const SharedArray& last = shared_arrays().back();
@@ -95,8 +99,7 @@ Worker::Worker()
 }
 
 Worker::~Worker() {
-  idle_.clear();
-  fibers_.clear();
+  abandon_fibers();
   stack_t none{};
   none.ss_flags = SS_DISABLE;
   sigaltstack(&none, nullptr);
@@ -105,8 +108,17 @@ Worker::~Worker() {
   munmap(dynamic_shared_, kSharedMemory);
 }
 
+/// Gives up the stacks of the threads that wait, without unwinding them: device code has no
+/// exceptions, and a destructor or a noexcept function could not be left by one. What they own is
+/// lost.
+void Worker::abandon_fibers() {
+  idle_.clear();
+  for (auto& fiber : fibers_)
+    static_cast<void>(new boost::context::fiber(std::move(fiber->context)));
+  fibers_.clear();
+}
+
 // ---- Running a block
-// -------------------------------------------------------------------------------
 
 void Worker::poison_shared() {
   dynamic_bytes_ = grid_->launch.dynamic_shared;
@@ -139,8 +151,7 @@ void Worker::run_block(const Grid& grid, uint3 block) {
     else
       throw_crash();
   } catch (...) {
-    idle_.clear();
-    fibers_.clear();  // unwinds the threads that wait
+    abandon_fibers();
     the_worker = nullptr;
     throw;
   }
@@ -208,13 +219,15 @@ void Worker::fiber_main(Fiber& fiber) {
       select(thread);
       try {
         grid_->call(grid_->context);
-      } catch (const boost::context::detail::forced_unwind&) {
-        throw;
       } catch (const Fault& fault) {
         fault_ = fault.what();
         fault_error_ = fault.error;
       } catch (const std::exception& exception) {
         fault_ = "exception in " + where_am_i(current_) + "\n  " + exception.what() +
+                 "\n  device code cannot throw: a GPU would stop the kernel\n";
+        fault_error_ = cudaErrorLaunchFailure;
+      } catch (...) {
+        fault_ = "exception in " + where_am_i(current_) +
                  "\n  device code cannot throw: a GPU would stop the kernel\n";
         fault_error_ = cudaErrorLaunchFailure;
       }
@@ -238,11 +251,10 @@ void Worker::on_thread_finished(int thread) {
   // The lanes that wait for each other no longer wait for this one.
   const int warp = thread / 32 * 32;
   for (int t = warp; t < warp + 32 && t < static_cast<int>(threads_.size()); ++t)
-    if (threads_[t].state == State::at_warp_operation && try_finish_warp(t)) break;
+    if (threads_[t].state == State::at_warp_operation) try_finish_warp(t);
 }
 
 // ---- Barriers of the block
-// -------------------------------------------------------------------------
 
 int Worker::barrier(BarrierKind kind, int predicate, Where where) {
   Thread& self = threads_[current_];
@@ -284,7 +296,6 @@ void Worker::finish_barrier() {
 }
 
 // ---- Operations of a warp
-// --------------------------------------------------------------------------
 
 unsigned Worker::active_lanes() const {
   // A scheduler that runs one lane at a time: only the caller is certain to be here.
@@ -402,7 +413,6 @@ bool Worker::try_finish_warp(int thread) {
 }
 
 // ---- Reports
-// ---------------------------------------------------------------------------------------
 
 std::string Worker::where_am_i(int thread) const {
   const dim3& size = grid_->launch.block;
@@ -466,7 +476,6 @@ void Worker::report_stuck() {
 }
 
 // ---- Crashes
-// ---------------------------------------------------------------------------------------
 
 void Worker::crash(int signal, const void* address, const void* instruction) {
   crash_signal_ = signal;
@@ -511,7 +520,6 @@ void Worker::throw_crash() {
 }
 
 // ---- What kernels call
-// -----------------------------------------------------------------------------
 
 namespace {
 Worker& worker_in_kernel(const char* what) {

@@ -92,6 +92,7 @@ class Worker {
   void suspend();
   void fiber_main(Fiber& fiber);
   Fiber& idle_fiber();
+  void abandon_fibers();
   void select(int thread);
   void finish_barrier();
   bool try_finish_warp(int thread);

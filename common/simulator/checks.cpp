@@ -18,7 +18,6 @@ namespace simulator {
 namespace {
 
 // ---- Findings
-// --------------------------------------------------------------------------------------
 
 using Key = std::tuple<std::string, uint32_t, uint32_t>;
 constexpr size_t kMostFindings = 10;  // of one launch: more say no more
@@ -101,7 +100,6 @@ bool checks_are_on() {
 }
 
 // ---- The clocks of a block
-// -------------------------------------------------------------------------
 
 Checks::Checks(Worker& worker) : worker_(worker) {
   size_t bytes = 0;
@@ -174,7 +172,6 @@ bool Checks::ordered(const Record& before, bool is_global) const {
 }
 
 // ---- Accesses
-// --------------------------------------------------------------------------------------
 
 /// Compares an access of some of a cell's bytes with those before it, and remembers it.
 void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now, bool is_global,
@@ -281,7 +278,6 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
 }
 
 // ---- Reports
-// ---------------------------------------------------------------------------------------
 
 std::string Checks::place(const Record& record, bool is_global) const {
   return worker_.place(record.thread, is_global ? record.block : block_) + "  " + line_of(record) +

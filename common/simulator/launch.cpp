@@ -20,7 +20,8 @@ namespace {
 class Pool {
  public:
   Pool() {
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    // Each worker maps 1024 stacks with a guard page each, and a process may map 65530 areas.
+    const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
     for (unsigned i = 0; i < cores; ++i) threads_.emplace_back([this] { work(); });
   }
   ~Pool() {
@@ -181,6 +182,10 @@ cudaError_t check_limits(const Launch& launch) {
 }  // namespace
 
 void launch(const Launch& launch, void (*call)(const void*), const void* context) {
+  if (current_worker() != nullptr)
+    throw Fault(cudaErrorNotSupported, "launch of " + std::string(launch.kernel) +
+                                           " in a kernel: the tutorial's kernels cannot launch "
+                                           "kernels\n");
   const cudaError_t refused = check_limits(launch);
   if (refused != cudaSuccess) {
     set_last_error(refused);

@@ -106,8 +106,7 @@ class DeviceMemory {
     size_t page_bytes;
   };
 
-  /// Addresses are not used again until the range is used up, so that freed memory stays
-  /// untouchable.
+  /// Addresses are never used again, so that freed memory stays untouchable.
   uintptr_t find_room(size_t bytes) {
     if (next_ == 0) next_ = device_begin() + kPage;
     if (bytes > device_begin() + kDeviceSpan - next_) return 0;

@@ -117,7 +117,6 @@ cudaError_t cudaDeviceReset() {
 }
 
 // ---- Device
-// ----------------------------------------------------------------------------------------
 
 cudaError_t cudaGetDeviceCount(int* count) {
   if (count == nullptr) return done(cudaErrorInvalidValue);
@@ -215,7 +214,6 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 }
 
 // ---- Streams and events: all work is done when the call that asked for it returns
-// -----------------
 
 struct CUstream_st {};
 struct CUevent_st {
@@ -284,7 +282,6 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 }
 
 // ---- Kernels
-// ---------------------------------------------------------------------------------------
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (kernel == nullptr) return done(cudaErrorInvalidDeviceFunction);

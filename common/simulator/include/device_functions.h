@@ -14,7 +14,6 @@
 #include "vector_types.h"
 
 // ---- Qualifiers
-// ------------------------------------------------------------------------------------
 #define __global__
 #define __device__
 #define __host__
@@ -28,7 +27,7 @@
 #define __grid_constant__
 
 // ---- Built-in variables
-// ---------------------------------------------------------------------------- They live in the
+// They live in the
 // worker thread and change when it turns to another CUDA thread.
 extern constinit thread_local uint3 threadIdx;
 extern constinit thread_local uint3 blockIdx;
@@ -37,7 +36,7 @@ extern constinit thread_local dim3 gridDim;
 inline constexpr int warpSize = 32;
 
 // ---- Barriers, votes, shuffles
-// --------------------------------------------------------------------- The last parameter is the
+// The last parameter is the
 // caller's source line, for reports.
 namespace simulator {
 using Where = std::source_location;
@@ -134,19 +133,19 @@ T __shfl_sync(unsigned mask, T value, int source, int width = 32, SIMULATOR_WHER
 }
 template <class T>
 T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, SIMULATOR_WHERE) {
-  const int source = simulator::lane() - static_cast<int>(delta);
-  return simulator::shuffle(mask, value,
-                            source < simulator::segment(width) ? simulator::lane() : source, where);
+  const int source = simulator::lane() - static_cast<int>(delta % 64);
+  const bool outside = delta >= 32 || source < simulator::segment(width);
+  return simulator::shuffle(mask, value, outside ? simulator::lane() : source, where);
 }
 template <class T>
 T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, SIMULATOR_WHERE) {
-  const int source = simulator::lane() + static_cast<int>(delta);
-  const bool outside = source >= simulator::segment(width) + width;
+  const int source = simulator::lane() + static_cast<int>(delta % 64);
+  const bool outside = delta >= 32 || source >= simulator::segment(width) + width;
   return simulator::shuffle(mask, value, outside ? simulator::lane() : source, where);
 }
 template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32, SIMULATOR_WHERE) {
-  const int source = simulator::lane() ^ lane_mask;
+  const int source = simulator::lane() ^ (lane_mask & 31);
   const bool outside =
       source >= simulator::segment(width) + width;  // an earlier segment is allowed
   return simulator::shuffle(mask, value, outside ? simulator::lane() : source, where);
@@ -166,7 +165,6 @@ SIMULATOR_WARP_REDUCTION(__reduce_xor_sync, bit_xor)
 #undef SIMULATOR_WARP_REDUCTION
 
 // ---- Memory
-// ----------------------------------------------------------------------------------------
 void __threadfence();
 void __threadfence_block();
 void __threadfence_system();
@@ -222,7 +220,7 @@ unsigned long long atomicCAS(unsigned long long* address, unsigned long long com
 #undef SIMULATOR_ATOMIC
 
 // ---- Arithmetic
-// ------------------------------------------------------------------------------------ The
+// The
 // fast-math intrinsics give the host's exact functions: never less accurate than a GPU's.
 inline float __expf(float x) {
   return expf(x);
@@ -326,6 +324,18 @@ unsigned __brev(unsigned x);
 inline int __mul24(int x, int y) {
   return x * y;
 }
+inline unsigned __umulhi(unsigned x, unsigned y) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(x) * y) >> 32);
+}
+inline int __float2int_rn(float x) {
+  return static_cast<int>(rintf(x));
+}
+inline int __float2int_rz(float x) {
+  return static_cast<int>(x);
+}
+inline float __int2float_rn(int x) {
+  return static_cast<float>(x);
+}
 
 #define SIMULATOR_MIN_MAX(type)        \
   constexpr type min(type x, type y) { \
@@ -341,6 +351,18 @@ SIMULATOR_MIN_MAX(unsigned long)
 SIMULATOR_MIN_MAX(long long)
 SIMULATOR_MIN_MAX(unsigned long long)
 #undef SIMULATOR_MIN_MAX
+constexpr unsigned int min(int x, unsigned int y) {
+  return min(static_cast<unsigned int>(x), y);
+}
+constexpr unsigned int min(unsigned int x, int y) {
+  return min(x, static_cast<unsigned int>(y));
+}
+constexpr unsigned int max(int x, unsigned int y) {
+  return max(static_cast<unsigned int>(x), y);
+}
+constexpr unsigned int max(unsigned int x, int y) {
+  return max(x, static_cast<unsigned int>(y));
+}
 inline float min(float x, float y) {
   return fminf(x, y);
 }

@@ -58,7 +58,7 @@ struct Site<Run, Parameters<P...>> {
 
 /// `call` calls the kernel with its arguments; `of_kernel(f)` is f(kernel) where the expression
 /// before
-/// <<< is one function.
+/// `<<<` is one function.
 template <class Call, class OfKernel>
 auto launch_site(const char* kernel, Call call, OfKernel of_kernel, dim3 grid, dim3 block,
                  size_t dynamic_shared = 0, cudaStream_t stream = nullptr) {

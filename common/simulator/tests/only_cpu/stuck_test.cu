@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/check.hpp"
+#include "common/device_buffer.hpp"
 #include "common/simulator/report.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -154,6 +155,53 @@ TEST_CASE("more static shared memory than nvcc allows is refused", "[simulator]"
   too_much_shared<<<1, 32>>>(nullptr);
   CHECK(error_of_launch() == cudaErrorInvalidValue);
   CHECK_THAT(simulator::last_report(), ContainsSubstring("49156 bytes"));
+}
+
+namespace {
+
+__device__ void waits() noexcept {
+  __syncthreads();
+}
+__global__ void waits_in_noexcept() {
+  if (threadIdx.x < 32) waits();
+}
+__global__ void throws_int() {
+  throw 42;
+}
+__global__ void large_local_array(int* out, int at) {
+  volatile char local[256 * 1024];
+  local[at] = 1;
+  out[0] = local[at];
+}
+/// Lane 0 leaves; then both halves may go on, one after the other.
+__global__ void two_groups_wait_for_one_lane(int* out) {
+  if (threadIdx.x == 0) return;
+  if (threadIdx.x < 16) __syncwarp(0x0000ffff);
+  if (threadIdx.x >= 16) __syncwarp(0xffff0001);
+  __syncwarp(0xfffffffe);
+  out[threadIdx.x] = 1;
+}
+__global__ void launches_a_kernel() {
+  fine<<<1, 1>>>(nullptr);
+}
+
+}  // namespace
+
+TEST_CASE("a launch ends cleanly wherever its threads are", "[simulator]") {
+  tutorial::DeviceBuffer<int> out(32);
+  waits_in_noexcept<<<1, 64>>>();
+  CHECK(error_of_launch() == cudaErrorLaunchFailure);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("barrier in waits_in_noexcept"));
+  throws_int<<<1, 1>>>();
+  CHECK(error_of_launch() == cudaErrorLaunchFailure);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("exception in throws_int"));
+  large_local_array<<<1, 1>>>(out.data(), 0);
+  CHECK(error_of_launch() == cudaErrorLaunchFailure);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("stack in large_local_array"));
+  two_groups_wait_for_one_lane<<<1, 32>>>(out.data());
+  CHECK(error_of_launch() == cudaSuccess);
+  launches_a_kernel<<<1, 1>>>();
+  CHECK(error_of_launch() == cudaErrorNotSupported);
 }
 
 TEST_CASE("freed device memory can no longer be read", "[simulator]") {
