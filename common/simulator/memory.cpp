@@ -2,9 +2,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <mutex>
 
@@ -23,10 +25,16 @@ size_t round_up(size_t value, size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Half of the machine's memory: the rest is for the host's side of the program.
+/// Half of what this process may use: the rest is for the host's side of the program.
 size_t device_memory_size() {
-  static const size_t size = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
-                             static_cast<size_t>(sysconf(_SC_PAGE_SIZE)) / 2;
+  static const size_t size = [] {
+    size_t bytes =
+        static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
+    size_t limit = 0;  // a container's, if it has one
+    if (std::ifstream("/sys/fs/cgroup/memory.max") >> limit && limit > 0)
+      bytes = std::min(bytes, limit);
+    return bytes / 2;
+  }();
   return size;
 }
 
