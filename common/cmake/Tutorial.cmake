@@ -15,7 +15,7 @@ endif()
 
 # Adds sources to a target. On the GPU backend nvcc compiles the .cu files. On the CPU backend the
 # translator rewrites the two constructs that are not C++, and the host compiler compiles the result
-# with the calls that -fsanitize=thread,alignment makes at every memory access; the simulator, not the
+# with the calls that -fsanitize=thread,alignment,bounds makes at every memory access; the simulator, not the
 # sanitizers' own libraries, defines the functions called. (So the option must not reach the linker.)
 function(tutorial_sources target)
   foreach(source IN LISTS ARGN)
@@ -30,7 +30,7 @@ function(tutorial_sources target)
         COMMENT "Translating ${name}"
         VERBATIM)
       set_source_files_properties("${translated}" PROPERTIES COMPILE_OPTIONS
-        "-include;cuda_runtime.h;-fsanitize=thread,alignment;-Wno-unknown-pragmas;-fstack-clash-protection;-Wno-tsan;-O1;-g;-gdwarf-4")
+        "-include;cuda_runtime.h;-fsanitize=thread,alignment,bounds;-Wno-unknown-pragmas;-fstack-clash-protection;-Wno-tsan;-O1;-g;-gdwarf-4")
       target_sources(${target} PRIVATE "${translated}")
     else()
       target_sources(${target} PRIVATE "${source}")

@@ -74,6 +74,32 @@ void __ubsan_handle_type_mismatch_v1(void*, uintptr_t address) {
                 static_cast<const char*>(__builtin_return_address(0)) - 1);
 }
 
+// Of -fsanitize=bounds, whose test is made in line, too: an index outside an array of known size,
+// even where another array begins right behind it. (The layout of what it is given: GCC's
+// ubsan.cc.)
+void __ubsan_handle_out_of_bounds(void* data, uintptr_t index) {
+  simulator::Worker* worker = simulator::current_worker();
+  if (worker == nullptr) return;
+  struct Type {
+    uint16_t kind, info;
+    char name[1];
+  };
+  struct OutOfBounds {
+    const char* file;
+    uint32_t line, column;
+    const Type* array;
+    const Type* index;
+  };
+  const auto* what = static_cast<const OutOfBounds*>(data);
+  // `info` holds the index's width, as a power of two, and whether it has a sign.
+  const int bits = 1 << (what->index->info >> 1);
+  const bool is_signed = what->index->info & 1;
+  const int64_t value =
+      is_signed && bits == 32 ? static_cast<int32_t>(index) : static_cast<int64_t>(index);
+  worker->crash_at_index(what->array->name, value,
+                         static_cast<const char*>(__builtin_return_address(0)) - 1);
+}
+
 ACCESS(1, 1)
 ACCESS(2, 2)
 ACCESS(4, 4)

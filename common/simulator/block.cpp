@@ -484,6 +484,12 @@ void Worker::crash(int signal, const void* address, const void* instruction) {
   siglongjmp(crash_return_, 1);
 }
 
+void Worker::crash_at_index(const char* array, int64_t index, const void* instruction) {
+  crash_array_ = array;
+  crash_index_ = index;
+  crash(0, nullptr, instruction);
+}
+
 void Worker::throw_crash() {
   // The crashed thread held the way back to the scheduler, which nothing will use: destroying it
   // would run the scheduler's stack a second time.
@@ -493,7 +499,10 @@ void Worker::throw_crash() {
   cudaError_t error = cudaErrorIllegalAddress;
   const uintptr_t address = reinterpret_cast<uintptr_t>(crash_address_);
   const uintptr_t guard = reinterpret_cast<uintptr_t>(stacks_);
-  if (crash_signal_ == SIGFPE) {
+  if (crash_signal_ == 0) {
+    text = "bounds in " + text + "  index " + std::to_string(crash_index_) +
+           " is outside an array " + crash_array_ + "\n";
+  } else if (crash_signal_ == SIGFPE) {
     text = "arithmetic in " + text + "  an integer was divided by zero\n";
     error = cudaErrorLaunchFailure;
   } else if (crash_signal_ == SIGABRT) {

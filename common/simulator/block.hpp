@@ -64,6 +64,8 @@ class Worker {
   /// Ends the block where no exception can be thrown, as in a signal handler: the running thread's
   /// stack is given up. SIGBUS stands for a misaligned access.
   [[noreturn]] void crash(int signal, const void* address, const void* instruction);
+  /// The same for an index outside an array: `array` is its type, as the compiler writes it.
+  [[noreturn]] void crash_at_index(const char* array, int64_t index, const void* instruction);
 
   tutorial::Work work;
   std::unique_ptr<Checks> checks;           // null when they are off
@@ -120,7 +122,9 @@ class Worker {
   size_t dynamic_bytes_ = 0, static_bytes_ = 0;
 
   sigjmp_buf crash_return_;
-  int crash_signal_ = 0;
+  int crash_signal_ = 0;  // 0: an index
+  const char* crash_array_ = nullptr;
+  int64_t crash_index_ = 0;
   const void* crash_address_ = nullptr;
   const void* crash_instruction_ = nullptr;
 };

@@ -66,6 +66,16 @@ __global__ void past_dynamic(int* out) {
   out[threadIdx.x] = tile[threadIdx.x];
 }
 
+/// With `past` 0 it stays inside; with 1 it reads the first element of the array behind.
+__global__ void runs_into_the_next_array(int* out, int past) {
+  __shared__ int first[4][8];
+  __shared__ int second[8];
+  for (int i = 0; i < 4; ++i) first[i][threadIdx.x] = 1;
+  second[threadIdx.x] = 2;
+  __syncthreads();
+  out[threadIdx.x] = first[3][threadIdx.x + past] + second[threadIdx.x];
+}
+
 /// The error and the report of the launch just made.
 struct Outcome {
   cudaError_t error = cudaGetLastError();
@@ -139,6 +149,10 @@ TEST_CASE("one element past the end is out of bounds", "[checks]") {
   CHECK_THAT(read.report, ContainsSubstring("0 bytes past the end of an allocation of 124 bytes"));
   past_dynamic<<<1, 32, 31 * sizeof(int)>>>(out);
   CHECK_THAT(Outcome{}.report, ContainsSubstring("byte 124 of 124 bytes of dynamic shared memory"));
+  runs_into_the_next_array<<<1, 8>>>(out, 0);
+  CHECK(Outcome{}.error == cudaSuccess);
+  runs_into_the_next_array<<<1, 8>>>(out, 1);
+  CHECK_THAT(Outcome{}.report, ContainsSubstring("index 8 is outside an array 'int [8]'"));
   CUDA_CHECK(cudaFree(in));
   CUDA_CHECK(cudaFree(out));
 }
