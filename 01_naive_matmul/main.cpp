@@ -15,6 +15,7 @@ void body(Chapter& chapter) {
   chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix");
   chapter.steps(steps);
   chapter.parse();
+  chapter.symbols({{"M", M}, {"N", N}, {"K", K}});
 
   const double m = M, n = N, k = K;
   chapter.problem("C[" + shape_text({M, N}) + "] = A[" + shape_text({M, K}) + "] · B[" +

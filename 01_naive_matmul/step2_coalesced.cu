@@ -4,6 +4,7 @@
 // global memory   8·M·N·K bytes asked for, 0.25 FLOP a byte, as in step 1. But the 32 threads of a
 //                 warp now want the same element of A, 1 sector, and 32 neighbours in a row of B:
 //                 128 bytes, 4 sectors, all of it used. C is written 4 sectors at a time, too.
+// asked for       loads 8·M·N·K bytes, stores 4·M·N bytes
 // shared memory   none
 // block           8 rows × 32 columns = 256 threads
 #include <algorithm>

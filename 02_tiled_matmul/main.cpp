@@ -30,6 +30,7 @@ void body(Chapter& chapter) {
   chapter.input("c", {{"--m"}, {"--n"}}, "what C holds before, for --beta");
   chapter.steps(steps);
   chapter.parse();
+  chapter.symbols({{"M", M}, {"N", N}, {"K", K}});
   const float alpha = as_float("--alpha", alpha_option), beta = as_float("--beta", beta_option);
 
   const bool is_plain = alpha == 1 && beta == 0;

@@ -3,6 +3,7 @@
 // FLOP            2·M·N·K
 // global memory   each element that a block brings serves 16 threads: M·N·K / 2 bytes, plus 4·M·N
 //                 for C; 4 FLOP a byte, 16 times as many as in chapter 01
+// asked for       loads 4·K·(M·⌈N/16⌉ + N·⌈M/16⌉) bytes, stores 4·M·N bytes
 // shared memory   2 KB a block; each product still reads two floats, now from there
 // block           16 × 16 threads for 16 × 16 elements of C
 #include <algorithm>

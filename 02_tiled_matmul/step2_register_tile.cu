@@ -3,6 +3,7 @@
 // FLOP            2·M·N·K
 // global memory   each element that a block brings serves 128 rows or columns: M·N·K / 16 bytes,
 //                 plus 4·M·N for C; 32 FLOP a byte
+// asked for       loads 4·K·(M·⌈N/128⌉ + N·⌈M/128⌉) bytes, stores 4·M·N bytes
 // shared memory   8 KB a block; a product reads 1/4 float on average instead of 2
 // block           16 × 16 threads for 128 × 128 elements of C
 #include <algorithm>

@@ -2,6 +2,7 @@
 //
 // FLOP            2·M·N·K
 // global memory   as in step 2: M·N·K / 16 + 4·M·N bytes, 32 FLOP a byte
+// asked for       loads 4·K·(M·⌈N/128⌉ + N·⌈M/128⌉) bytes, stores 4·M·N bytes
 // shared memory   8.1 KB a block. As many floats are read as in step 2, but four at a time, and
 //                 each read is as fast as the 32 banks allow
 // block           16 × 16 threads for 128 × 128 elements of C

@@ -3,6 +3,7 @@
 // FLOP            2·M·N·K
 // global memory   as in step 2: M·N·K / 16 + 4·M·N bytes, 32 FLOP a byte, but a quarter of the
 //                 instructions. beta ≠ 0 reads C: 4·M·N bytes more
+// asked for       loads 4·K·(M·⌈N/128⌉ + N·⌈M/128⌉) bytes, stores 4·M·N bytes
 // shared memory   8.1 KB a block, read as in step 3
 // block           16 × 16 threads for 128 × 128 elements of C
 #include <algorithm>

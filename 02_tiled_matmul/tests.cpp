@@ -25,6 +25,7 @@ const std::vector<Shape> shapes = {
     {1, 130, 7},    {130, 1, 7},    // one row, one column
     {33, 40, 3},    {20, 24, 1},    // K shorter than a tile
     {30, 41, 101},  {18, 44, 100},  // K of many tiles and a tail
+    {28, 41, 100},                  // rows of A allow 16-byte accesses, rows of B and C do not
     {1, 1, 1},      {0, 5, 3},     {5, 0, 3}, {0, 0, 0}, {5, 35, 0},
 };
 

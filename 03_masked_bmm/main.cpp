@@ -73,6 +73,7 @@ void masked_bmm(Chapter& chapter) {
   chapter.input("b", {{"--batch"}, {"--k"}, {"--n"}}, "the right matrices");
   chapter.steps(steps);
   chapter.parse();
+  chapter.symbols({{"B", p.batch}, {"M", p.M}, {"N", p.N}, {"K", p.K}});
 
   p.fill = parse_fill(fill);
   const int64_t outputs = element_count({p.batch, p.M, p.N});
@@ -102,6 +103,9 @@ void masked_bmm(Chapter& chapter) {
   p.thread_mask = thread_mask.data();
   build_coarse_masks(p, block_mask.data(), thread_mask.data());
   const Skipped skipped = count_skipped(p, block_mask.to_host(), thread_mask.to_host());
+  chapter.symbols({{"masks", p.masks()},
+                   {"masked", outputs - kept},
+                   {"live", (skipped.blocks_in_all - skipped.blocks) * p.batch / p.masks()}});
   chapter.say("kept: elements " + share(kept, outputs) + ", whose FLOP these are");
   chapter.say("skipped: blocks " + share(skipped.blocks, skipped.blocks_in_all));
   chapter.say("  in the other blocks: threads " + share(skipped.threads, skipped.threads_in_all) +

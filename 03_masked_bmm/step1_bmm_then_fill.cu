@@ -5,6 +5,9 @@
 // once, 4 bytes an element. 256 threads and 8.1 KB of shared memory a block.
 //
 // Cost of the fill: it reads a byte of mask for each element of C and writes the masked ones again.
+//
+// asked for by batched_product  loads 4·B·K·(M·⌈N/128⌉ + N·⌈M/128⌉) bytes, stores 4·B·M·N bytes
+// asked for by fill_masked      loads B·M·N bytes, stores 4·masked bytes
 #include <algorithm>
 
 #include "03_masked_bmm.hpp"

@@ -3,6 +3,9 @@
 // Cost: reads the mask once, M·N bytes, and writes one byte for each 8×8 patch and each 128×128
 // block: 1.6 % more. Its result serves every matrix of the batch and every later product with this
 // mask. 256 threads a block, no shared memory but what the barriers' and / or need.
+//
+// asked for       loads masks·M·N bytes,
+//                 stores masks·(⌈M/8⌉·⌈N/8⌉ + ⌈M/128⌉·⌈N/128⌉) bytes
 #include <algorithm>
 
 #include "03_masked_bmm.hpp"

@@ -4,6 +4,9 @@
 // something reads 1024·K bytes of A and B, one that keeps nothing reads none. C is written once,
 // fill and all. Of the masks: a byte a block, a byte a thread, and 64 for a thread whose patch is
 // kept in part. 256 threads and 8.1 KB of shared memory a block, as in step 1.
+//
+// asked for       loads 1024·K·live bytes, less at the edges, and the masks' bytes more,
+//                 stores 4·B·M·N bytes; `live` is the number of blocks that keep something
 #include <algorithm>
 
 #include "03_masked_bmm.hpp"

@@ -16,6 +16,7 @@ void body(Chapter& chapter) {
   chapter.input("x", {{"--rows"}, {"--cols"}}, "the matrix");
   chapter.steps(steps);
   chapter.parse();
+  chapter.symbols({{"rows", rows}, {"cols", cols}});
 
   const double elements = static_cast<double>(rows) * static_cast<double>(cols);
   chapter.output_name("y");

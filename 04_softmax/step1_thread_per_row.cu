@@ -4,6 +4,7 @@
 // global memory   16 bytes an element asked for, 0.4 FLOP a byte: x three times, y once. But
 //                 neighbouring threads are a row apart, so a warp's load touches 32 sectors of 32
 //                 bytes and uses 4 bytes of each, where step 2 needs 4 sectors.
+// asked for       loads 12·rows·cols bytes, stores 4·rows·cols bytes
 // shared memory   none
 // block           256 threads = 256 rows
 #include "04_softmax.hpp"

@@ -5,6 +5,7 @@
 // global memory   16 bytes an element asked for, as in step 1. But a warp's load is now 128
 //                 neighbouring bytes, 4 sectors, all of it used, and a row comes round again so
 //                 soon that a cache holds most of it.
+// asked for       loads 12·rows·cols bytes, stores 4·rows·cols bytes
 // shared memory   256 bytes
 // block           1 row, up to 256 threads
 #include <algorithm>

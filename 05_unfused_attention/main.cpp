@@ -159,6 +159,8 @@ void body(Chapter& chapter) {
   // The least work: the scores that are not masked, once as Q·Kᵀ and once as att·V; qkv read once,
   // out written once. What preatt and att cost is this pipeline's own doing.
   const double tokens = static_cast<double>(a.B) * static_cast<double>(a.T);
+  const int64_t seen = a.B * a.NH * (a.causal ? a.T * (a.T + 1) / 2 : a.T * a.T);
+  chapter.symbols({{"B", a.B}, {"T", a.T}, {"C", a.C}, {"NH", a.NH}, {"seen", seen}});
   const double pairs = tokens * (a.causal ? static_cast<double>(a.T + 1) / 2 : a.T);
   chapter.output_name("out");
   chapter.problem(

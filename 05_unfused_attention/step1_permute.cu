@@ -4,6 +4,7 @@
 // FLOP            none
 // global memory   24·B·T·C bytes: qkv once, q, k and v once. Writes are in order. Reads are in
 //                 order over the HS elements of a head, then jump by 3·C.
+// asked for       loads 12·B·T·C bytes, stores 12·B·T·C bytes
 // shared memory   none
 // block           block_size threads, one element of q, of k and of v each
 #include "05_unfused_attention.hpp"

@@ -5,6 +5,7 @@
 //
 // FLOP            1 an element
 // global memory   8 bytes an element; 4 for a masked one, which is written and not read
+// asked for       loads 4·seen bytes, stores 4·B·NH·T·T bytes; `seen` are the scores not masked
 // shared memory   none
 // block           block_size threads, one element each; x counts keys, y rows of preatt
 #include <algorithm>

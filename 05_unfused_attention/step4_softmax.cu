@@ -3,6 +3,7 @@
 // FLOP            5 an element: maximum; subtract, exp, add; divide
 // global memory   20 bytes an element asked for, 8 at least: preatt is read twice; att is written,
 //                 read and written again. What comes again so soon is mostly found in a cache.
+// asked for       loads 12·B·NH·T·T bytes, stores 8·B·NH·T·T bytes
 // shared memory   2 floats a warp, sized at the launch
 // block           1 row, block_size threads
 #include <algorithm>

@@ -4,6 +4,7 @@
 // FLOP            none
 // global memory   8·B·T·C bytes. Reads are in order. Writes are in order over the HS elements of a
 //                 head.
+// asked for       loads 4·B·T·C bytes, stores 4·B·T·C bytes
 // shared memory   none
 // block           block_size threads, one element each
 #include "05_unfused_attention.hpp"

@@ -5,6 +5,7 @@
 //                 writing it down
 // global memory   16 bytes an element asked for, 8 at least; 4 for a masked one. Gone are the 8 of
 //                 step 3 and step 4's reading of att.
+// asked for       loads 12·seen bytes, stores 4·B·NH·T·T bytes; `seen` are the scores not masked
 // shared memory   2 floats a warp, sized at the launch
 // block           1 row, block_size threads
 #include <algorithm>

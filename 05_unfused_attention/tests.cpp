@@ -82,31 +82,32 @@ std::vector<float> qkv_with_scores_near(const Attention& a, float score) {
 }
 
 /// Scores as scores() leaves them, around `middle` in one row and -middle in the next: what a row
-/// takes from its neighbour shows.
-std::vector<float> raw_scores(const Attention& a, float middle) {
+/// takes from its neighbour shows. From one key to the next they rise by `rise`.
+std::vector<float> raw_scores(const Attention& a, float middle, float rise = 0) {
   std::vector<float> scores = normal(a.scores(), 1);
-  for (int64_t i = 0; i < a.scores(); ++i) scores[i] += i / a.T % 2 == 0 ? middle : -middle;
+  for (int64_t i = 0; i < a.scores(); ++i)
+    scores[i] += (i / a.T % 2 == 0 ? middle : -middle) + rise * static_cast<float>(i % a.T);
   return scores;
 }
 
 /// The same with the mask, as scale_mask() leaves them.
-std::vector<float> masked_scores(const Attention& a, float middle) {
-  std::vector<float> scores = raw_scores(a, middle);
+std::vector<float> masked_scores(const Attention& a, float middle, float rise) {
+  std::vector<float> scores = raw_scores(a, middle, rise);
   for (int64_t i = 0; i < a.scores(); ++i)
     if (a.causal && i % a.T > i / a.T % a.T) scores[i] = -INF;
   return scores;
 }
 
-void check_softmax(const Attention& a, float middle) {
-  const std::vector<float> preatt = masked_scores(a, middle);
+void check_softmax(const Attention& a, float middle, float rise = 0) {
+  const std::vector<float> preatt = masked_scores(a, middle, rise);
   const DeviceBuffer<float> input(preatt, 1);
   check_launch([&](float* att) { unfused::softmax(a, input.data(), att); },
                unfused::softmax_reference(a, preatt, all_rows(a.heads() * a.T)),
                score_layout(a, "att"), 2);
 }
 
-void check_scale_mask_softmax(const Attention& a, float middle) {
-  const std::vector<float> preatt = raw_scores(a, middle);
+void check_scale_mask_softmax(const Attention& a, float middle, float rise = 0) {
+  const std::vector<float> preatt = raw_scores(a, middle, rise);
   const DeviceBuffer<float> input(preatt, 1);
   check_launch([&](float* att) { unfused::scale_mask_softmax(a, input.data(), att); },
                unfused::scale_mask_softmax_reference(a, preatt, all_rows(a.heads() * a.T)),
@@ -305,6 +306,17 @@ TEST_CASE("softmax, alone and with scale and mask, of scores far from zero") {
     CAPTURE(middle, a.causal);
     check_softmax(a, middle);
     check_scale_mask_softmax(a, middle);
+  }
+}
+
+TEST_CASE("softmax, alone and with scale and mask, of scores that rise or fall along the row") {
+  // By so much that exp() overflows unless the maximum is that of the whole row.
+  Attention a = {.B = 1, .T = 150, .C = 5, .NH = 1, .block_size = 32};
+  a.causal = GENERATE(true, false);
+  for (const float rise : {10.0f, -10.0f}) {
+    CAPTURE(rise, a.causal);
+    check_softmax(a, 0, rise);
+    check_scale_mask_softmax(a, 0, rise);
   }
 }
 

@@ -66,6 +66,7 @@ void run_joint_tiling(Chapter& chapter, const Attention& shape, bool is_alone) {
   const DeviceBuffer<float> a(A), b(B), c(C);
   DeviceBuffer<float> y(m * k), y_tilde(m * n);
 
+  chapter.symbols({{"m", m}, {"n", n}, {"k", k}, {"b", joint::tile_for(k)}});
   if (m * n * k > 0)
     say_counts(chapter, a.data(), b.data(), c.data(), y.data(), y_tilde.data(), m, n, k);
   const double products = static_cast<double>(m) * n * k;
@@ -171,6 +172,13 @@ void body(Chapter& chapter) {
   chapter.steps(steps);
   chapter.output_name("out");
   chapter.parse();
+  chapter.symbols({{"B", shape.B},
+                   {"NH", shape.NH},
+                   {"NH_kv", shape.NH_kv},
+                   {"Tq", shape.Tq},
+                   {"Tk", shape.Tk},
+                   {"HS", shape.HS},
+                   {"Br", shape.HS > 64 ? 64 : 128}});
   require_valid(shape);
 
   const bool runs_joint = chapter.selected("joint_tiling");

@@ -10,6 +10,11 @@
 // With b = k the joint form has fewer accesses if k < 3·n. Shared memory: 2·b·k + 2·b² floats, 64
 // KB for b = k = 64. 256 threads.
 //
+// asked for by joint_kernel    loads 4·(⌈k/b⌉·m·k + ⌈m/b⌉·(⌈k/b⌉ + 1)·k·n) bytes,
+//                              stores 4·m·k bytes
+// asked for by product_kernel  loads 2·(m·k·⌈n/b⌉ + m·n·⌈k/b⌉ + 2·k·n·⌈m/b⌉) bytes,
+//                              stores 2·(m·n + m·k) bytes, as the mean of its two launches
+//
 // The kernels count what they do, where they do it, when given a Count in place of a NoCount.
 #include <algorithm>
 #include <string>

@@ -6,6 +6,9 @@
 // Cost a head: 4·Tq·Tk·HS FLOP (half if causal). Reads K and V once; reads Q and O and writes O
 // once for each of the ⌈Tk/Bc⌉ tiles of keys, 12·Tq·HS·⌈Tk/Bc⌉ bytes (half if causal). Shared
 // memory: three tiles of 32 × HS floats, and 4 KB for P. 256 threads.
+//
+// asked for       loads 8·B·NH·HS·(Tk + Tq·⌈Tk/32⌉) bytes,
+//                 stores 4·B·NH·HS·(Tq + Tq·⌈Tk/32⌉) bytes; m and l more; if causal about half
 #include "06_flash_attention.hpp"
 #include "common/reduce.cuh"
 #include "tiles.cuh"

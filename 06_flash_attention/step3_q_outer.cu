@@ -6,6 +6,9 @@
 // each of the ⌈Tq/Br⌉ tiles of queries, 8·Tk·HS·⌈Tq/Br⌉ bytes (half if causal), which L2 can serve:
 // all blocks of a head read the same. Shared memory: four tiles of 32 × HS floats, and 4 KB for P.
 // 256 threads.
+//
+// asked for       loads 4·B·NH·HS·(Tq + 2·Tk·⌈Tq/32⌉) bytes, about half of Tk's part if causal,
+//                 stores 4·B·NH·Tq·(HS + 1) bytes
 #include "06_flash_attention.hpp"
 #include "common/reduce.cuh"
 #include "tiles.cuh"

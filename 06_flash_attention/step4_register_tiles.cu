@@ -5,6 +5,9 @@
 // read K and V a quarter (half) as often. 16 reads of 16 bytes from shared memory serve 512 FLOP
 // (12 serve 256 if HS > 64), where step 3 has 2 reads of 4 bytes for 2 FLOP. Shared memory for HS =
 // 64: 87,040 bytes, for 128: 84,992, so that an SM of an H100 has room for two blocks. 128 threads.
+//
+// asked for       loads 4·B·NH·HS·(Tq + 2·Tk·⌈Tq/Br⌉) bytes, about half of Tk's part if causal,
+//                 stores 4·B·NH·Tq·(HS + 1) bytes
 #include <string>
 
 #include "06_flash_attention.hpp"

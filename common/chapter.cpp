@@ -70,12 +70,12 @@ namespace {
 // The data sheet's figures, for a backend that cannot measure its own.
 constexpr Ceiling kH100 = {.flop_per_s = 66.9e12, .bytes_per_s = 3.35e12};
 
-std::string bound_text(const Cost& cost) {
-  const Ceiling& ceiling = device_has_clock() ? measured_ceiling() : kH100;
+std::string bound_text(const Cost& cost, bool measured) {
+  const Ceiling& ceiling = measured ? measured_ceiling() : kH100;
   const bool arithmetic = bound_by_arithmetic(cost, ceiling);
-  return std::string(device_has_clock() ? "; ridge point " : "; an H100's ridge point is ") +
+  return std::string(measured ? "; ridge point " : "; an H100's ridge point is ") +
          three_digits(ceiling.ridge()) + " → bound by " + (arithmetic ? "arithmetic" : "memory") +
-         (device_has_clock() ? "" : " there");
+         (measured ? "" : " there");
 }
 
 }  // namespace
@@ -89,22 +89,25 @@ void Chapter::problem(const std::string& line, Cost cost, std::vector<int64_t> o
 
   state_->device = device_description();
   std::string head = state_->name + " · " + state_->device;
-  if (device_has_clock())
+  if (state_->times())
     head += " · fp32 peak " + with_prefix(measured_ceiling().flop_per_s, "FLOP/s") + ", copy " +
             with_prefix(measured_ceiling().bytes_per_s, "B/s") + " (measured)";
   else
-    head += " · counts, not GPU times";
+    head += device_has_clock() ? " · checked, not timed" : " · counts, not GPU times";
   say(head);
   say(line);
   if (element_count(state_->output_shape) > 0 && cost.bytes > 0)
     say(with_prefix(cost.flop, "FLOP") + ", at least " + with_prefix(cost.bytes, "B") + ", " +
-        three_digits(cost.intensity()) + " FLOP/byte" + bound_text(cost));
+        three_digits(cost.intensity()) + " FLOP/byte" + bound_text(cost, state_->times()));
   else
     say("an empty problem: nothing to compute");
 }
 
 void Chapter::check_with(Check check) {
   state_->check = std::move(check);
+}
+void Chapter::symbols(const std::map<std::string, int64_t>& values) {
+  for (const auto& [name, value] : values) state_->symbols[name] = static_cast<double>(value);
 }
 void Chapter::output_name(const std::string& name) {
   state_->output_name = name;
@@ -130,6 +133,7 @@ void Chapter::vendor(const std::string& name, std::function<void(float*)> launch
 }
 
 void Chapter::State::write_files() const {
+  if (!profile_csv_path.empty()) write_file(profile_csv_path, profile_csv);
   if (!csv_path.empty()) write_file(csv_path, csv_text(results, name, device, problem_line));
   if (output_path.empty()) return;
   const bool any_wrong = std::any_of(results.begin(), results.end(), [](const Result& result) {

@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -110,6 +111,8 @@ class Chapter {
   void check_with(Check check);
   /// The name of the output in reports: "C", "y". Default "C".
   void output_name(const std::string& name);
+  /// What the letters in the steps' headers stand for, for --profile (common/cost_model.hpp).
+  void symbols(const std::map<std::string, int64_t>& values);
   /// A line printed before or below the table.
   void say(const std::string& line);
   void note(const std::string& line);

@@ -101,12 +101,16 @@ void Chapter::State::read_command_line() {
 
   Adder running{app, "Run"};
   running.many("--kernel", "NAME[,NAME]", "run only these; --list shows their names", kernels, ',');
-  running.one("--repeats", "N", "timed runs of each kernel, on a GPU (default: 20)",
+  running.one("--repeats", "N", "timed runs of each kernel, on a GPU; 0 only checks (default: 20)",
               [&](const std::string& text) {
-                repeats = static_cast<int>(parse_whole("--repeats", text, 1, 1'000'000));
+                repeats = static_cast<int>(parse_whole("--repeats", text, 0, 1'000'000));
               });
   running.one("--csv", "FILE", "write the table as comma-separated values",
               [&](const std::string& path) { csv_path = path; });
+  running.flag("--profile", "print each kernel's source with what its lines did (on the CPU)",
+               profile);
+  running.one("--profile-csv", "FILE", "write what each kernel did, for other programs",
+              [&](const std::string& path) { profile_csv_path = path; });
   running.flag("--list", "list the kernels and stop", list);
   running.flag("-h,--help", "show this and stop", help);
 
@@ -137,10 +141,21 @@ void Chapter::State::read_command_line() {
     if (std::find(known.begin(), known.end(), kernel) == known.end())
       throw Error("there is no kernel \"" + kernel + "\" here; --kernel takes " + join(known));
   for (const std::string& assignment : assignments) read_input(assignment);
-  for (const std::string& path : {output_path, csv_path})
+  if ((profile || !profile_csv_path.empty()) && device_has_clock())
+    throw Error(
+        "--profile counts on the CPU backend: ./learn profile does; on a GPU use Nsight Compute, "
+        "ncu, as docs/simulator.md shows");
+  for (const std::string& path : {output_path, csv_path, profile_csv_path})
     if (!path.empty()) require_writable(path);
-  if (!output_path.empty() && output_path == csv_path)
-    throw Error("--output and --csv both name " + csv_path + "; give them different files");
+  const auto refuse_twice = [](const char* one, const std::string& path, const char* other,
+                               const std::string& other_path) {
+    if (!path.empty() && path == other_path)
+      throw Error(std::string(one) + " and " + other + " both name " + path +
+                  "; give them different files");
+  };
+  refuse_twice("--output", output_path, "--csv", csv_path);
+  refuse_twice("--output", output_path, "--profile-csv", profile_csv_path);
+  refuse_twice("--csv", csv_path, "--profile-csv", profile_csv_path);
 }
 
 void Chapter::State::print_list() const {

@@ -42,6 +42,7 @@ void Chapter::State::launch_and_check(const Row& row, Result& result) {
   float* const out = buffer.data();
   if (row.before) row.before(out);
   reset_work();
+  start_profile();
   try {
     row.launch(out);
   } catch (const Error& error) {
@@ -50,6 +51,8 @@ void Chapter::State::launch_and_check(const Row& row, Result& result) {
   CUDA_CHECK_LAUNCH();
   std::vector<float> got = buffer.to_host();  // waits for the kernel
   const Work work = counted_work();
+  const bool print = profile && !result.is_vendor;
+  const std::vector<KernelProfile> profiles = take_profile(print);
 
   if (!got.empty()) {
     const Comparison comparison = checker(got, layout_of(shape, output_name, row.tile));
@@ -66,9 +69,12 @@ void Chapter::State::launch_and_check(const Row& row, Result& result) {
       return;
     }
   }
+  if (print) print_profile(row.name, profiles);
+  add_to_profile_csv(row.name, profiles);
+  for (const KernelProfile& kernel : profiles) result.counts += kernel.total;
   if (!device_has_clock())
     result.work = work;
-  else if (!got.empty())
+  else if (times() && !got.empty())
     result.time = time_launch([&] { row.launch(out); }, repeats,
                               [&] {
                                 if (row.before) row.before(out);
@@ -87,7 +93,7 @@ bool Chapter::State::run_row(const Row& row, bool is_vendor) {
   for (size_t i = 0; i < steps.size(); ++i)
     if (!is_vendor && steps[i].name == row.name) result.number = static_cast<int>(i) + 1;
   result.cost = row.cost.flop > 0 || row.cost.bytes > 0 ? row.cost : cost;
-  if (device_has_clock()) {
+  if (times()) {
     result.bound_ms = 1e3 * bound_seconds(result.cost, measured_ceiling());
     result.by_arithmetic = bound_by_arithmetic(result.cost, measured_ceiling());
   }

@@ -4,10 +4,12 @@
 //   chapter_options.cpp  the command line (the only file that knows CLI11)
 //   chapter_inputs.cpp   sizes from options and files; the inputs' values
 //   chapter_rows.cpp     one step: launch, check, time
+//   chapter_profile.cpp  --profile
 //   chapter_table.cpp    the table and --csv
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "common/chapter.hpp"
 #include "common/device_buffer.hpp"
 #include "common/npy.hpp"
+#include "common/profile.hpp"
 #include "common/random.hpp"
 #include "common/roofline.hpp"
 #include "common/timing.hpp"
@@ -70,6 +73,7 @@ struct Result {
   bool by_arithmetic = false;       // which ceiling that is
   std::optional<Timing> time = {};  // a right result, on a backend with a clock
   std::optional<Work> work = {};    // a right result, on a backend that counts
+  Counts counts = {};               // of its warps, if there is `work`
 };
 
 /// One line a row, with a line of column heads first. A column that would say nothing is left out.
@@ -78,6 +82,10 @@ std::string table_text(const std::vector<Result>& results, bool has_clock);
 std::string csv_text(const std::vector<Result>& results, const std::string& chapter,
                      const std::string& device, const std::string& problem);
 
+/// Columns that a text takes on the screen.
+size_t screen_width(const std::string& text);
+/// 4096, 3.48 M
+std::string count_text(int64_t count);
 /// 2950, 29.5, 2.95: three digits that matter, without an exponent.
 std::string three_digits(double value);
 
@@ -105,13 +113,15 @@ struct Chapter::State {
   Init init = Init::uniform;
   int repeats = 20;
   std::vector<std::string> kernels;  // empty: all
-  std::string output_path, csv_path;
+  std::string output_path, csv_path, profile_csv_path;
+  bool profile = false;
 
   // The problem.
   std::string device, problem_line;
   Cost cost = {};
   std::vector<int64_t> output_shape;
   std::string output_name = "C";
+  std::map<std::string, double> symbols;  // of the formulas in the steps' headers
   Check check;
 
   // The rows.
@@ -120,6 +130,7 @@ struct Chapter::State {
   std::string device_lost;       // the name of the row after which the device does nothing more
   Tensor output;                 // for --output: the last right result of a step
   std::string output_step = "";  // and that step
+  std::string profile_csv;       // for --profile-csv
 
   /// Sets all of "The command line" and the chapter's own options.
   void read_command_line();
@@ -134,10 +145,13 @@ struct Chapter::State {
   Input& find_input(const std::string& input);
   SizeOption& find_size(const std::string& option);
 
+  bool times() const { return device_has_clock() && repeats > 0; }
   void require_memory(double scratch_bytes) const;
   bool run_row(const Row& row, bool is_vendor);
   /// Launches once on a poisoned output, checks, then times or counts. Fills in `result`.
   void launch_and_check(const Row& row, Result& result);
+  void print_profile(const std::string& step, const std::vector<KernelProfile>& profiles) const;
+  void add_to_profile_csv(const std::string& step, const std::vector<KernelProfile>& profiles);
   void write_files() const;
 };
 

@@ -24,17 +24,6 @@ std::string percent_text(double fraction) {
   return number_text(fraction >= 0.0995 ? "%.0f %%" : "%.1f %%", 100 * fraction);
 }
 
-std::string count_text(int64_t count) {
-  return count < 1'000'000 ? std::to_string(count) : with_prefix(static_cast<double>(count), "");
-}
-
-// What a text takes on the screen: UTF-8 continuation bytes take nothing.
-size_t width(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
-}
-
 // Aligns columns: the first two to the left, numbers to the right. The last cell of a line that is
 // shorter than the first line is a remark, as wide as it likes.
 std::string aligned(const std::vector<Cells>& lines) {
@@ -42,13 +31,13 @@ std::string aligned(const std::vector<Cells>& lines) {
   for (const Cells& line : lines)
     for (size_t i = 0; i < line.size(); ++i)
       if (line.size() == widths.size() || i + 1 < line.size())
-        widths[i] = std::max(widths[i], width(line[i]));
+        widths[i] = std::max(widths[i], screen_width(line[i]));
 
   std::string text;
   for (const Cells& line : lines) {
     std::string row;
     for (size_t i = 0; i < line.size(); ++i) {
-      const size_t taken = std::min(width(line[i]), widths[i]);
+      const size_t taken = std::min(screen_width(line[i]), widths[i]);
       const std::string padding(widths[i] - taken, ' ');
       row += (i == 0 ? "" : "  ") + (i < 2 ? line[i] + padding : padding + line[i]);
     }
@@ -156,40 +145,74 @@ std::vector<Column> time_columns(const std::vector<Result>& results) {
 struct Count {
   const char* head;
   bool is_bytes;
-  int64_t (*of)(const Work&);
+  int64_t (*of)(const Result&);  // one with `work`
 };
 
+int64_t bank_conflicts(const Counts& counts) {
+  return counts.shared_loads.conflicts + counts.shared_stores.conflicts +
+         counts.shared_atomics.conflicts;
+}
+
+/// Device memory by warps: loads, stores and atomics together.
+Traffic global_traffic(const Counts& counts) {
+  Traffic traffic = counts.loads;
+  traffic += counts.stores;
+  traffic += counts.atomics;
+  return traffic;
+}
+
 constexpr Count kCounts[] = {
-    {"blocks", false, [](const Work& work) { return work.blocks; }},
-    {"threads", false, [](const Work& work) { return work.threads; }},
-    {"global loads", true, [](const Work& work) { return work.global_load_bytes; }},
-    {"global stores", true, [](const Work& work) { return work.global_store_bytes; }},
+    {"blocks", false, [](const Result& r) { return r.work->blocks; }},
+    {"threads", false, [](const Result& r) { return r.work->threads; }},
+    {"global loads", true, [](const Result& r) { return r.work->global_load_bytes; }},
+    {"global stores", true, [](const Result& r) { return r.work->global_store_bytes; }},
     {"shared accesses", false,
-     [](const Work& work) { return work.shared_loads + work.shared_stores; }},
-    {"barriers", false, [](const Work& work) { return work.barriers; }},
-    {"warp ops", false, [](const Work& work) { return work.warp_operations; }},
-    {"atomics", false, [](const Work& work) { return work.atomics; }},
+     [](const Result& r) { return r.work->shared_loads + r.work->shared_stores; }},
+    {"bank conflicts", false, [](const Result& r) { return bank_conflicts(r.counts); }},
+    {"barriers", false, [](const Result& r) { return r.work->barriers; }},
+    {"warp ops", false, [](const Result& r) { return r.work->warp_operations; }},
+    {"atomics", false, [](const Result& r) { return r.work->atomics; }},
 };
 
 std::vector<Column> count_columns(const std::vector<Result>& results) {
   std::vector<Column> columns;
   for (const Count& count : kCounts) {
     const bool used = std::any_of(results.begin(), results.end(), [&](const Result& result) {
-      return result.work && count.of(*result.work) > 0;
+      return result.work && count.of(result) > 0;
     });
-    if (!used) continue;
+    // No bank conflicts are news, where there is shared memory.
+    const bool is_news = std::string_view(count.head) == "bank conflicts" && !columns.empty() &&
+                         columns.back().head == "shared accesses";
+    if (!used && !is_news) continue;
     columns.push_back({count.head, [&count](const Result& result) -> std::string {
                          // A routine that is no kernel (the vendor's) counts nothing.
                          if (!result.work || result.work->blocks == 0) return kNothing;
-                         const int64_t value = count.of(*result.work);
+                         const int64_t value = count.of(result);
                          return count.is_bytes ? with_prefix(static_cast<double>(value), "B")
                                                : count_text(value);
                        }});
+    if (columns.back().head == "global stores")
+      columns.push_back({"sectors/request", [](const Result& result) -> std::string {
+                           const Traffic traffic = global_traffic(result.counts);
+                           if (traffic.requests == 0) return kNothing;
+                           return number_text("%.1f", static_cast<double>(traffic.sectors) /
+                                                          static_cast<double>(traffic.requests));
+                         }});
   }
   return columns;
 }
 
 }  // namespace
+
+std::string count_text(int64_t count) {
+  return count < 1'000'000 ? std::to_string(count) : with_prefix(static_cast<double>(count), "");
+}
+
+size_t screen_width(const std::string& text) {  // UTF-8 continuation bytes take nothing
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
 
 std::string three_digits(double value) {
   return number_text(value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value);
@@ -235,7 +258,8 @@ std::string csv_text(const std::vector<Result>& results, const std::string& chap
       "chapter,device,problem,step,kind,check,message,max_error,bound,flop,bytes,"
       "median_ms,low_ms,high_ms,repeats,of_vendor,of_bound,"
       "blocks,threads,global_load_bytes,global_store_bytes,shared_loads,shared_stores,barriers,"
-      "warp_operations,atomics\n";
+      "warp_operations,atomics,load_requests,load_sectors,store_requests,store_sectors,"
+      "shared_load_requests,shared_load_conflicts,shared_store_requests,shared_store_conflicts\n";
   const Result* vendor = vendor_of(results);
   for (const Result& result : results) {
     const char* kind = result.is_vendor ? "vendor" : result.is_stage ? "stage" : "step";
@@ -259,12 +283,16 @@ std::string csv_text(const std::vector<Result>& results, const std::string& chap
     }
     if (result.work) {
       const Work& work = *result.work;
-      for (const int64_t count : {work.blocks, work.threads, work.global_load_bytes,
-                                  work.global_store_bytes, work.shared_loads, work.shared_stores,
-                                  work.barriers, work.warp_operations, work.atomics})
+      const Counts& counts = result.counts;
+      for (const int64_t count :
+           {work.blocks, work.threads, work.global_load_bytes, work.global_store_bytes,
+            work.shared_loads, work.shared_stores, work.barriers, work.warp_operations,
+            work.atomics, counts.loads.requests, counts.loads.sectors, counts.stores.requests,
+            counts.stores.sectors, counts.shared_loads.requests, counts.shared_loads.conflicts,
+            counts.shared_stores.requests, counts.shared_stores.conflicts})
         cells.push_back(std::to_string(count));
     } else {
-      cells.insert(cells.end(), 9, "");
+      cells.insert(cells.end(), 17, "");
     }
     for (size_t i = 0; i < cells.size(); ++i) csv += (i == 0 ? "" : ",") + cells[i];
     csv += '\n';

@@ -13,28 +13,32 @@ if(TUTORIAL_BACKEND STREQUAL "gpu")
     $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${TUTORIAL_WERROR}>>:-Werror=all-warnings>)
 endif()
 
-# Adds sources to a target. On the GPU backend nvcc compiles the .cu files. On the CPU backend the
-# translator rewrites the two constructs that are not C++, and the host compiler compiles the result
-# with the calls that -fsanitize=thread,alignment,bounds makes at every memory access; the simulator, not the
+# CPU backend: translates a .cu file into `folder`, and sets `result` to the C++ file. The translator
+# rewrites the two constructs that are not C++, and the host compiler compiles the result with the calls
+# that -fsanitize=thread,alignment,bounds makes at every memory access; the simulator, not the
 # sanitizers' own libraries, defines the functions called. (So the option must not reach the linker.)
+function(tutorial_translate source folder result)
+  get_filename_component(source "${source}" ABSOLUTE)
+  get_filename_component(name "${source}" NAME)
+  set(translated "${folder}/${name}.cpp")
+  add_custom_command(
+    OUTPUT "${translated}"
+    COMMAND simulator_translate "${source}" "${translated}"
+    DEPENDS simulator_translate "${source}"
+    COMMENT "Translating ${name}"
+    VERBATIM)
+  set_source_files_properties("${translated}" PROPERTIES COMPILE_OPTIONS
+    "-include;cuda_runtime.h;-fsanitize=thread,alignment,bounds;-fsanitize-coverage=trace-pc;-fno-reorder-blocks;-fno-tree-sra;-Wno-unknown-pragmas;-fstack-clash-protection;-Wno-tsan;-O1;-g;-gdwarf-4")
+  set(${result} "${translated}" PARENT_SCOPE)
+endfunction()
+
+# Adds sources to a target. On the GPU backend nvcc compiles the .cu files.
 function(tutorial_sources target)
   foreach(source IN LISTS ARGN)
     if(TUTORIAL_BACKEND STREQUAL "cpu" AND source MATCHES "\\.cu$")
-      get_filename_component(source "${source}" ABSOLUTE)
-      get_filename_component(name "${source}" NAME)
-      set(translated "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp")
-      add_custom_command(
-        OUTPUT "${translated}"
-        COMMAND simulator_translate "${source}" "${translated}"
-        DEPENDS simulator_translate "${source}"
-        COMMENT "Translating ${name}"
-        VERBATIM)
-      set_source_files_properties("${translated}" PROPERTIES COMPILE_OPTIONS
-        "-include;cuda_runtime.h;-fsanitize=thread,alignment,bounds;-Wno-unknown-pragmas;-fstack-clash-protection;-Wno-tsan;-O1;-g;-gdwarf-4")
-      target_sources(${target} PRIVATE "${translated}")
-    else()
-      target_sources(${target} PRIVATE "${source}")
+      tutorial_translate("${source}" "${CMAKE_CURRENT_BINARY_DIR}" source)
     endif()
+    target_sources(${target} PRIVATE "${source}")
   endforeach()
 endfunction()
 
@@ -48,6 +52,7 @@ endfunction()
 
 # One chapter, from the files in its folder: <name>_steps (the kernels and the reference, which another
 # chapter may link), the program <name> and its tests <name>_tests. New step*.cu files are picked up.
+# The arguments are libraries that the program needs besides, such as another chapter's steps.
 function(tutorial_chapter)
   get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
   file(GLOB steps CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cu")
@@ -58,9 +63,12 @@ function(tutorial_chapter)
   target_link_libraries(${name}_steps PUBLIC tutorial_common)
 
   add_executable(${name} main.cpp)
-  target_link_libraries(${name} PRIVATE ${name}_steps)
+  target_link_libraries(${name} PRIVATE ${name}_steps ${ARGN})
 
   add_executable(${name}_tests tests.cpp)
   target_link_libraries(${name}_tests PRIVATE ${name}_steps)
   tutorial_tests(${name}_tests ${name})
+  if(TUTORIAL_BACKEND STREQUAL "cpu")
+    tutorial_mistakes(${name})
+  endif()
 endfunction()

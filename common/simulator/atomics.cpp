@@ -9,15 +9,23 @@
 namespace {
 
 void count(const void* address, size_t bytes, const void* instruction) {
-  using simulator::AccessKind;
+  using simulator::Access, simulator::AccessKind;
   simulator::Worker* worker = simulator::current_worker();
   if (worker == nullptr) return;
   worker->work.atomics += 1;
-  if (!worker->checks) return;
   const uintptr_t at = reinterpret_cast<uintptr_t>(address);
-  if (at - worker->device < simulator::kDeviceSpan)
+  const bool is_global = at - worker->device < simulator::kDeviceSpan;
+  if (!is_global && !worker->is_shared(at)) {
+    if (worker->checks) worker->checks->atomic_elsewhere();
+    return;
+  }
+  if (worker->profile)
+    worker->profile->access(worker->current(), worker->call_before(instruction),
+                            is_global ? Access::atomic : Access::shared_atomic, at, bytes);
+  if (!worker->checks) return;
+  if (is_global)
     worker->checks->global_access(at, bytes, AccessKind::atomic, instruction);
-  else if (worker->is_shared(at))
+  else
     worker->checks->shared_access(at, bytes, AccessKind::atomic, instruction);
 }
 
@@ -40,11 +48,15 @@ T compare_and_swap(T* address, T compare, T value, const void* instruction) {
 
 }  // namespace
 
-#define ATOMIC(name, type, expression)                               \
+#define ATOMIC_SCOPE(name, type, expression)                         \
   type name(type* address, type value) {                             \
     return update(address, __builtin_return_address(0),              \
                   [value](type old) -> type { return expression; }); \
   }
+#define ATOMIC(name, type, expression)         \
+  ATOMIC_SCOPE(name, type, expression)         \
+  ATOMIC_SCOPE(name##_block, type, expression) \
+  ATOMIC_SCOPE(name##_system, type, expression)
 #define ATOMIC_INTEGERS(name, expression) \
   ATOMIC(name, int, expression)           \
   ATOMIC(name, unsigned int, expression)  \
@@ -62,21 +74,26 @@ ATOMIC(atomicMin, long long, value < old ? value : old)
 ATOMIC_INTEGERS(atomicMax, old < value ? value : old)
 ATOMIC(atomicMax, long long, old < value ? value : old)
 ATOMIC_INTEGERS(atomicAnd, old& value)
+ATOMIC(atomicAnd, long long, old& value)
 ATOMIC_INTEGERS(atomicOr, old | value)
+ATOMIC(atomicOr, long long, old | value)
 ATOMIC_INTEGERS(atomicXor, old ^ value)
+ATOMIC(atomicXor, long long, old ^ value)
 ATOMIC(atomicInc, unsigned int, old >= value ? 0 : old + 1)
 ATOMIC(atomicDec, unsigned int, old == 0 || old > value ? value : old - 1)
 
-int atomicCAS(int* address, int compare, int value) {
-  return compare_and_swap(address, compare, value, __builtin_return_address(0));
-}
-unsigned int atomicCAS(unsigned int* address, unsigned int compare, unsigned int value) {
-  return compare_and_swap(address, compare, value, __builtin_return_address(0));
-}
-unsigned long long atomicCAS(unsigned long long* address, unsigned long long compare,
-                             unsigned long long value) {
-  return compare_and_swap(address, compare, value, __builtin_return_address(0));
-}
+#define ATOMIC_CAS_SCOPE(name, type)                                               \
+  type name(type* address, type compare, type value) {                             \
+    return compare_and_swap(address, compare, value, __builtin_return_address(0)); \
+  }
+#define ATOMIC_CAS(type)                  \
+  ATOMIC_CAS_SCOPE(atomicCAS, type)       \
+  ATOMIC_CAS_SCOPE(atomicCAS_block, type) \
+  ATOMIC_CAS_SCOPE(atomicCAS_system, type)
+ATOMIC_CAS_SCOPE(atomicCAS, unsigned short)
+ATOMIC_CAS(int)
+ATOMIC_CAS(unsigned int)
+ATOMIC_CAS(unsigned long long)
 
 void __threadfence() {
   std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -144,6 +144,8 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   if (checks)
     checks->begin_block(grid.number, block.x + gridDim.x * (block.y + gridDim.y * block.z),
                         static_cast<int>(threads_.size()), dynamic_bytes_);
+  profile = profiling() ? &own_profile_ : nullptr;
+  if (profile) profile->begin_block(static_cast<int>(threads_.size()));
   the_worker = this;
   try {
     if (sigsetjmp(crash_return_, 1) == 0)
@@ -252,6 +254,15 @@ void Worker::on_thread_finished(int thread) {
   const int warp = thread / 32 * 32;
   for (int t = warp; t < warp + 32 && t < static_cast<int>(threads_.size()); ++t)
     if (threads_[t].state == State::at_warp_operation) try_finish_warp(t);
+  if (profile && living_lanes(warp) == 0) profile->warp_finished(warp / 32);
+}
+
+/// Those of a warp that have not finished: a bit a lane. `first` is the warp's first thread.
+unsigned Worker::living_lanes(int first) const {
+  unsigned living = 0;
+  for (int t = first; t < std::min(first + 32, static_cast<int>(threads_.size())); ++t)
+    if (threads_[t].state != State::finished) living |= 1u << (t - first);
+  return living;
 }
 
 // ---- Barriers of the block
@@ -293,6 +304,7 @@ void Worker::finish_barrier() {
   waiting_ = 0;
   work.barriers += 1;
   if (checks) checks->barrier_passed();
+  if (profile) profile->barrier_passed(first.where);
 }
 
 // ---- Operations of a warp
@@ -403,12 +415,9 @@ bool Worker::try_finish_warp(int thread) {
   // When a finishing thread completes the operation it is current_, but it is not among these
   // lanes.
   work.warp_operations += 1;
-  if (checks) {
-    unsigned living = 0;
-    for (int l = 0; l < lanes; ++l)
-      if ((here >> l & 1) || threads_[warp + l].state != State::finished) living |= 1u << l;
-    checks->warp_passed(warp / 32, here, living);
-  }
+  const unsigned living = living_lanes(warp);
+  if (checks) checks->warp_passed(warp / 32, here, living);
+  if (profile) profile->warp_passed(warp / 32, asked.where, here == living);
   return true;
 }
 

@@ -13,6 +13,8 @@
 #include "common/backend.hpp"
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
+#include "common/simulator/profile.hpp"
+#include "common/simulator/symbols.hpp"
 #include "device_functions.h"
 #include "launch_site.h"
 
@@ -53,6 +55,10 @@ class Worker {
   size_t dynamic_shared_bytes() const { return dynamic_bytes_; }
   uintptr_t static_shared() const { return static_begin_; }
   int current() const { return current_; }
+  /// The place in the program of the call that returns to `after`.
+  uint32_t call_before(const void* after) const {
+    return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(after) - 1 - program);
+  }
   const char* kernel() const { return grid_->launch.kernel; }
   /// "block (0,1) thread (3,4)", for a thread of a block by its number in the grid.
   std::string place(uint32_t thread, uint32_t block) const;
@@ -68,7 +74,9 @@ class Worker {
   [[noreturn]] void crash_at_index(const char* array, int64_t index, const void* instruction);
 
   tutorial::Work work;
-  std::unique_ptr<Checks> checks;           // null when they are off
+  std::unique_ptr<Checks> checks;  // null when they are off
+  Profile* profile = nullptr;      // null when none is wanted
+  const uintptr_t program = program_start();
   const uintptr_t device = device_begin();  // at hand for the test of every access
 
  private:
@@ -96,6 +104,7 @@ class Worker {
   Fiber& idle_fiber();
   void abandon_fibers();
   void select(int thread);
+  unsigned living_lanes(int first) const;
   void finish_barrier();
   bool try_finish_warp(int thread);
   void on_thread_finished(int thread);
@@ -105,6 +114,7 @@ class Worker {
   std::string where_am_i(int thread) const;
 
   const Grid* grid_ = nullptr;
+  Profile own_profile_;
   std::vector<Thread> threads_;
   int current_ = 0, next_ = 0, finished_ = 0, waiting_ = 0;
   std::vector<int> ready_;

@@ -30,6 +30,8 @@ class Checks {
 
   void global_access(uintptr_t address, size_t bytes, AccessKind kind, const void* instruction);
   void shared_access(uintptr_t address, size_t bytes, AccessKind kind, const void* instruction);
+  /// An atomic on a __device__ variable, which is no device memory here: it, too, orders blocks.
+  void atomic_elsewhere() { block_used_atomics_ = true; }
 
  private:
   struct SharedCell : Cell {

@@ -61,6 +61,9 @@ class Pool {
       seen = generation_;
       lock.unlock();
       run_blocks(worker);
+      if (worker.profile)
+        add_profile(grid_->launch.kernel, grid_->launch.address, grid_->number,
+                    worker.profile->take());
       lock.lock();
       add_work(worker);
       if (--busy_ == 0) done_.notify_all();

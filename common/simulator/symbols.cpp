@@ -1,5 +1,6 @@
 #include "common/simulator/symbols.hpp"
 
+#include <cxxabi.h>
 #include <elf.h>
 #include <link.h>
 #include <unistd.h>
@@ -109,6 +110,24 @@ size_t static_shared_bytes(const void* kernel) {
   return bytes;
 }
 
+std::string function_name(const void* address) {
+  const auto found =
+      symbols().functions.find(reinterpret_cast<uintptr_t>(address) - program_start());
+  if (found == symbols().functions.end()) return "";
+  int status = 0;
+  char* text = abi::__cxa_demangle(found->second.c_str(), nullptr, nullptr, &status);
+  std::string name = status == 0 ? text : found->second;
+  std::free(text);
+  // Of "void a::(anonymous namespace)::kernel<(int)4>(float*)" the last part, without casts.
+  for (const std::string_view unwanted : {"(anonymous namespace)::", "(int)", "(unsigned int)"})
+    for (size_t at; (at = name.find(unwanted)) != name.npos;) name.erase(at, unwanted.size());
+  name = name.substr(0, name.find('('));
+  const size_t arguments = std::min(name.find('<'), name.size());
+  const size_t scope = name.rfind("::", arguments), space = name.rfind(' ', arguments);
+  if (scope != name.npos) return name.substr(scope + 2);
+  return space == name.npos ? name : name.substr(space + 1);
+}
+
 uintptr_t program_start() {
   static const uintptr_t start = load_address();
   return start;
@@ -134,6 +153,33 @@ std::string path_and_line(const void* instruction) {
 }
 
 }  // namespace
+
+std::vector<SourcePlace> source_places(const std::vector<const void*>& instructions) {
+  std::vector<SourcePlace> places(instructions.size());
+  constexpr size_t kAtOnce = 2000;  // a command line has an end
+  for (size_t first = 0; first < places.size(); first += kAtOnce) {
+    std::string command = "addr2line -e /proc/" + std::to_string(getpid()) + "/exe";
+    const size_t end = std::min(first + kAtOnce, places.size());
+    for (size_t i = first; i < end; ++i) {
+      char offset[24];
+      std::snprintf(
+          offset, sizeof offset, " 0x%zx",
+          static_cast<size_t>(reinterpret_cast<uintptr_t>(instructions[i]) - program_start()));
+      command += offset;
+    }
+    FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
+    if (pipe == nullptr) return places;
+    char text[4096];
+    for (size_t i = first; i < end && std::fgets(text, sizeof text, pipe); ++i) {
+      const std::string line = text;
+      const size_t colon = line.rfind(':');
+      const int number = colon == line.npos ? 0 : std::atoi(line.c_str() + colon + 1);
+      if (number > 0) places[i] = {line.substr(0, colon), number};
+    }
+    pclose(pipe);
+  }
+  return places;
+}
 
 std::string source_line(const void* instruction) {
   const std::string line = path_and_line(instruction);

@@ -23,8 +23,18 @@ unsigned char* thread_local_base();
 /// Bytes of the __shared__ arrays of the kernel at this address.
 size_t static_shared_bytes(const void* kernel);
 
+/// "shared_tile_kernel<16>": a function's name without its namespace and parameters; "" if unknown.
+std::string function_name(const void* address);
+
 /// Where the program was loaded: instructions are told apart by their distance from here.
 uintptr_t program_start();
+
+struct SourcePlace {
+  std::string path;  // "" when the program has no line for the instruction
+  int line = 0;
+};
+/// The places that these instructions come from, in their order. One run of addr2line for all.
+std::vector<SourcePlace> source_places(const std::vector<const void*>& instructions);
 
 /// "file.cu:41   the line's text", as far as they are known. Slow, as source_line.
 std::string source_line_with_text(const void* instruction);

@@ -121,7 +121,7 @@ bool one_of(std::string_view text, std::initializer_list<std::string_view> list)
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-// ---- The two rewrites.
+// ---- The rewrites.
 
 class Translator {
  public:
@@ -132,6 +132,7 @@ class Translator {
     for (size_t i = 0; i < tokens_.size(); ++i) {
       if (tokens_[i].text == "<<<" && tokens_[i].kind == Token::sign) rewrite_launch(i);
       if (tokens_[i].text == "__shared__") rewrite_shared(i);
+      if (tokens_[i].text == "__constant__") drop_static(i);
       track_scope(i);
     }
     std::string out = "#line 1 \"";
@@ -199,6 +200,9 @@ class Translator {
         if (end == ")") return begin;
       } else if (is_name(last, chevron)) {
         begin = last;
+        while (text(begin - 1, chevron) == "#" && text(begin - 2, chevron) == "#" &&
+               is_name(begin - 3, chevron))
+          begin -= 3;  // a name that a macro pastes together
         const size_t joint = begin - (text(begin - 1, chevron) == "template" ? 2 : 1);
         const std::string_view sign = text(joint, chevron);
         const bool is_global = !is_name(joint - 1, chevron) && text(joint - 1, chevron) != ">";
@@ -286,7 +290,11 @@ class Translator {
         type.push_back(i);
       }
     }
-    if (!is_extern) return;
+    if (!is_extern) {
+      if (tokens_[keyword].define == 0 && !in_function())
+        fail(keyword, "shared memory: move this __shared__ variable into the kernel");
+      return;
+    }
     const bool is_array = at_array();
     for (i += 2; is_array && !one_of(text(i, keyword), {"", ";"}); ++i) extents.push_back(i);
     const bool is_one = extents.empty() || tokens_[extents[0]].text == "[";
@@ -301,6 +309,17 @@ class Translator {
         begin, i - 1,
         (rest.empty() ? element + "* const " + name : element + " (* const " + name + ")" + rest) +
             " = ::simulator::dynamic_shared<" + element + rest + ">()");
+  }
+
+  /// `static __constant__`: __constant__ itself becomes "static", and C++ takes only one.
+  void drop_static(size_t keyword) {
+    const auto beside = [&](size_t i) {
+      return one_of(text(i, keyword), {"static", "const", "volatile", "__device__"});
+    };
+    size_t i = keyword;
+    while (beside(i - 1)) --i;
+    for (; i == keyword || beside(i); ++i)
+      if (text(i, keyword) == "static") replace(i, i, "");
   }
 
   /// Keeps, for each open brace, whether it is a namespace's.
@@ -337,8 +356,10 @@ class Translator {
     const std::vector<std::string_view> parameters = macro_parameters(list[0]);
     std::string out = "\"";
     for (size_t n = 0; n < list.size(); ++n) {
-      if (n > 0 && tokens_[list[n - 1]].end != tokens_[list[n]].begin) out += ' ';
       const std::string token(tokens_[list[n]].text);
+      if (token == "#") continue;  // one of ##
+      const bool is_pasted = n > 0 && tokens_[list[n - 1]].text == "#";
+      if (n > 0 && !is_pasted && tokens_[list[n - 1]].end != tokens_[list[n]].begin) out += ' ';
       if (std::find(parameters.begin(), parameters.end(), token) != parameters.end()) {
         out += "\" #" + token + " \"";
         continue;

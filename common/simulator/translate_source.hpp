@@ -3,6 +3,8 @@
 //
 //   kernel<<<grid, block>>>(x);   ->  ::simulator::launch_site("kernel", …, grid, block)(x);
 //   extern __shared__ float s[];  ->  float* const s = ::simulator::dynamic_shared<float>();
+//
+// And of `static __constant__` the first word is dropped, because __constant__ becomes "static".
 #pragma once
 
 #include <stdexcept>

@@ -93,7 +93,7 @@ TEST_CASE("Bad options are refused with one sentence", "[chapter]") {
       Bad{{"--m", "1099511627776"}, {"memory"}},
       Bad{{"--beta", "half"}, {"--beta \"half\" is not a number"}},
       Bad{{"--beta", "nan"}, {"--beta \"nan\" is not a number"}},
-      Bad{{"--seed", "x"}, {"--seed \"x\""}}, Bad{{"--repeats", "0"}, {"--repeats \"0\"", "1"}},
+      Bad{{"--seed", "x"}, {"--seed \"x\""}}, Bad{{"--repeats", "-1"}, {"--repeats \"-1\"", "0"}},
       Bad{{"--init", "zeros"}, {"zeros", "identity"}},
       Bad{{"--input", "a"}, {"\"a\"", "name=file.npy", "a, b, qkv"}},
       Bad{{"--input", "w=w.npy"}, {"\"w\"", "a, b, qkv"}},

@@ -53,13 +53,19 @@ TEST_CASE("The table of counts", "[chapter][table]") {
   counted.time.reset();
   counted.work = Work{
       .blocks = 144, .threads = 36864, .global_load_bytes = 2123456, .global_store_bytes = 147456};
+  counted.counts.loads = {.requests = 300, .sectors = 700};
+  counted.counts.stores = {.requests = 100, .sectors = 300};
   Result vendor = counted;
   vendor.name = "cuBLAS";
   vendor.number = 0;
   vendor.is_vendor = true;
   vendor.work = Work{};
+  vendor.counts = {};
   CHECK(table_text({counted, vendor}, false) ==
-        "step      check  max error    bound  blocks  threads  global loads  global stores\n"
-        "1 naive   ok       4.1e-05  3.9e-03     144    36864       2.12 MB         147 kB\n"
-        "  cuBLAS  ok       4.1e-05  3.9e-03       –        –             –              –\n");
+        "step      check  max error    bound  blocks  threads  global loads  global stores"
+        "  sectors/request\n"
+        "1 naive   ok       4.1e-05  3.9e-03     144    36864       2.12 MB         147 kB"
+        "              2.5\n"
+        "  cuBLAS  ok       4.1e-05  3.9e-03       –        –             –              –"
+        "                –\n");
 }

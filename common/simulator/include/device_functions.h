@@ -5,6 +5,7 @@
 #include <math.h>  // with it isnan() and others need no std::
 
 #include <bit>
+#include <climits>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -17,8 +18,9 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__ static
-#define __shared__ static thread_local  // a worker thread runs one block at a time
+#define __constant__ static  // the translator drops a second "static" beside it
+#define __managed__
+#define __shared__ thread_local  // in a function also static; a worker runs one block at a time
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__
 #define __restrict__ __restrict
@@ -27,8 +29,7 @@
 #define __grid_constant__
 
 // ---- Built-in variables
-// They live in the
-// worker thread and change when it turns to another CUDA thread.
+// They live in the worker thread and change when it turns to another CUDA thread.
 extern constinit thread_local uint3 threadIdx;
 extern constinit thread_local uint3 blockIdx;
 extern constinit thread_local dim3 blockDim;
@@ -36,8 +37,7 @@ extern constinit thread_local dim3 gridDim;
 inline constexpr int warpSize = 32;
 
 // ---- Barriers, votes, shuffles
-// The last parameter is the
-// caller's source line, for reports.
+// The last parameter is the caller's source line, for reports.
 namespace simulator {
 using Where = std::source_location;
 
@@ -67,7 +67,6 @@ int lane();
 
 template <class T>
 T shuffle(unsigned mask, T value, int source, Where where) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles move 4 or 8 bytes");
   uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof(T));
   bits = warp_operation(WarpKind::shuffle, mask, bits, source, false, where);
@@ -80,8 +79,13 @@ inline int segment(int width) {
 }
 
 template <class T>
+unsigned match(unsigned mask, T value, Where where) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  return static_cast<unsigned>(warp_operation(WarpKind::match, mask, bits, 0, false, where));
+}
+template <class T>
 T reduce(WarpKind kind, unsigned mask, T value, Where where) {
-  static_assert(sizeof(T) == 4, "warp reductions take 4-byte integers");
   return static_cast<T>(
       warp_operation(kind, mask, static_cast<uint32_t>(value), 0, std::is_signed_v<T>, where));
 }
@@ -104,6 +108,8 @@ inline int __syncthreads_or(int predicate, SIMULATOR_WHERE) {
 inline void __syncwarp(unsigned mask = 0xffffffff, SIMULATOR_WHERE) {
   simulator::warp_operation(simulator::WarpKind::sync, mask, 0, 0, false, where);
 }
+/// Only the caller's lane. CUDA does not promise more either: which lanes run together is the
+/// scheduler's affair, and here each runs alone. A vote gives the lanes that a condition holds for.
 inline unsigned __activemask() {
   return simulator::active_lanes();
 }
@@ -119,49 +125,65 @@ inline int __any_sync(unsigned mask, int predicate, SIMULATOR_WHERE) {
   return static_cast<int>(
       simulator::warp_operation(simulator::WarpKind::any, mask, predicate != 0, 0, false, where));
 }
-template <class T>
-unsigned __match_any_sync(unsigned mask, T value, SIMULATOR_WHERE) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(T));
-  return static_cast<unsigned>(
-      simulator::warp_operation(simulator::WarpKind::match, mask, bits, 0, false, where));
-}
 
-template <class T>
-T __shfl_sync(unsigned mask, T value, int source, int width = 32, SIMULATOR_WHERE) {
-  return simulator::shuffle(mask, value, simulator::segment(width) + (source & (width - 1)), where);
-}
-template <class T>
-T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, SIMULATOR_WHERE) {
-  const int source = simulator::lane() - static_cast<int>(delta % 64);
-  const bool outside = delta >= 32 || source < simulator::segment(width);
-  return simulator::shuffle(mask, value, outside ? simulator::lane() : source, where);
-}
-template <class T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, SIMULATOR_WHERE) {
-  const int source = simulator::lane() + static_cast<int>(delta % 64);
-  const bool outside = delta >= 32 || source >= simulator::segment(width) + width;
-  return simulator::shuffle(mask, value, outside ? simulator::lane() : source, where);
-}
-template <class T>
-T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32, SIMULATOR_WHERE) {
-  const int source = simulator::lane() ^ (lane_mask & 31);
-  const bool outside =
-      source >= simulator::segment(width) + width;  // an earlier segment is allowed
-  return simulator::shuffle(mask, value, outside ? simulator::lane() : source, where);
-}
+// Overloads, not templates, so that a short or a bool is promoted to int as CUDA's are.
+#define SIMULATOR_SHUFFLES(type)                                                                \
+  inline unsigned __match_any_sync(unsigned mask, type value, SIMULATOR_WHERE) {                \
+    return simulator::match(mask, value, where);                                                \
+  }                                                                                             \
+  /* The mask where all its lanes hold one value, else 0. Lanes that have left do not count. */ \
+  inline unsigned __match_all_sync(unsigned mask, type value, int* all, SIMULATOR_WHERE) {      \
+    const unsigned here = __ballot_sync(mask, 1, where);                                        \
+    *all = simulator::match(mask, value, where) == here;                                        \
+    return *all ? here : 0;                                                                     \
+  }                                                                                             \
+  inline type __shfl_sync(unsigned mask, type value, int source, int width = 32,                \
+                          SIMULATOR_WHERE) {                                                    \
+    return simulator::shuffle(mask, value, simulator::segment(width) + (source & (width - 1)),  \
+                              where);                                                           \
+  }                                                                                             \
+  inline type __shfl_up_sync(unsigned mask, type value, unsigned delta, int width = 32,         \
+                             SIMULATOR_WHERE) {                                                 \
+    const int source = simulator::lane() - static_cast<int>(delta % 64);                        \
+    const bool outside = delta >= 32 || source < simulator::segment(width);                     \
+    return simulator::shuffle(mask, value, outside ? simulator::lane() : source, where);        \
+  }                                                                                             \
+  inline type __shfl_down_sync(unsigned mask, type value, unsigned delta, int width = 32,       \
+                               SIMULATOR_WHERE) {                                               \
+    const int source = simulator::lane() + static_cast<int>(delta % 64);                        \
+    const bool outside = delta >= 32 || source >= simulator::segment(width) + width;            \
+    return simulator::shuffle(mask, value, outside ? simulator::lane() : source, where);        \
+  }                                                                                             \
+  inline type __shfl_xor_sync(unsigned mask, type value, int lane_mask, int width = 32,         \
+                              SIMULATOR_WHERE) {                                                \
+    const int source = simulator::lane() ^ (lane_mask & 31);                                    \
+    /* an earlier segment is allowed */                                                         \
+    const bool outside = source >= simulator::segment(width) + width;                           \
+    return simulator::shuffle(mask, value, outside ? simulator::lane() : source, where);        \
+  }
+SIMULATOR_SHUFFLES(int)
+SIMULATOR_SHUFFLES(unsigned int)
+SIMULATOR_SHUFFLES(long)
+SIMULATOR_SHUFFLES(unsigned long)
+SIMULATOR_SHUFFLES(long long)
+SIMULATOR_SHUFFLES(unsigned long long)
+SIMULATOR_SHUFFLES(float)
+SIMULATOR_SHUFFLES(double)
+#undef SIMULATOR_SHUFFLES
 
-#define SIMULATOR_WARP_REDUCTION(name, kind)                                 \
-  template <class T>                                                         \
-  T name(unsigned mask, T value, SIMULATOR_WHERE) {                          \
+#define SIMULATOR_WARP_REDUCTION(name, kind, type)                           \
+  inline type name(unsigned mask, type value, SIMULATOR_WHERE) {             \
     return simulator::reduce(simulator::WarpKind::kind, mask, value, where); \
   }
-SIMULATOR_WARP_REDUCTION(__reduce_add_sync, add)
-SIMULATOR_WARP_REDUCTION(__reduce_min_sync, min)
-SIMULATOR_WARP_REDUCTION(__reduce_max_sync, max)
-SIMULATOR_WARP_REDUCTION(__reduce_and_sync, bit_and)
-SIMULATOR_WARP_REDUCTION(__reduce_or_sync, bit_or)
-SIMULATOR_WARP_REDUCTION(__reduce_xor_sync, bit_xor)
+SIMULATOR_WARP_REDUCTION(__reduce_add_sync, add, int)
+SIMULATOR_WARP_REDUCTION(__reduce_add_sync, add, unsigned int)
+SIMULATOR_WARP_REDUCTION(__reduce_min_sync, min, int)
+SIMULATOR_WARP_REDUCTION(__reduce_min_sync, min, unsigned int)
+SIMULATOR_WARP_REDUCTION(__reduce_max_sync, max, int)
+SIMULATOR_WARP_REDUCTION(__reduce_max_sync, max, unsigned int)
+SIMULATOR_WARP_REDUCTION(__reduce_and_sync, bit_and, unsigned int)
+SIMULATOR_WARP_REDUCTION(__reduce_or_sync, bit_or, unsigned int)
+SIMULATOR_WARP_REDUCTION(__reduce_xor_sync, bit_xor, unsigned int)
 #undef SIMULATOR_WARP_REDUCTION
 
 // ---- Memory
@@ -169,33 +191,44 @@ void __threadfence();
 void __threadfence_block();
 void __threadfence_system();
 
-template <class T>
-T __ldg(const T* pointer) {
-  return *pointer;
-}
-template <class T>
-T __ldcs(const T* pointer) {
-  return *pointer;
-}
-template <class T>
-T __ldcg(const T* pointer) {
-  return *pointer;
-}
-template <class T>
-void __stcs(T* pointer, T value) {
-  *pointer = value;
-}
-template <class T>
-void __stcg(T* pointer, T value) {
-  *pointer = value;
-}
+// Hints on caching: they change no value.
+#define SIMULATOR_LOAD(name) \
+  template <class T>         \
+  T name(const T* pointer) { \
+    return *pointer;         \
+  }
+#define SIMULATOR_STORE(name)                            \
+  template <class T>                                     \
+  void name(T* pointer, std::type_identity_t<T> value) { \
+    *pointer = value;                                    \
+  }
+SIMULATOR_LOAD(__ldg)
+SIMULATOR_LOAD(__ldca)
+SIMULATOR_LOAD(__ldcg)
+SIMULATOR_LOAD(__ldcs)
+SIMULATOR_LOAD(__ldcv)
+SIMULATOR_LOAD(__ldlu)
+SIMULATOR_STORE(__stcg)
+SIMULATOR_STORE(__stcs)
+SIMULATOR_STORE(__stwb)
+SIMULATOR_STORE(__stwt)
+#undef SIMULATOR_LOAD
+#undef SIMULATOR_STORE
 
-// Atomic functions return the old value. All blocks see them, on every worker thread.
-#define SIMULATOR_ATOMIC(name, type) type name(type* address, type value);
+// Atomic functions return the old value. All blocks see them, on every worker thread; so the scopes
+// _block and _system are as wide as the plain ones.
+#define SIMULATOR_ATOMIC(name, type)            \
+  type name(type* address, type value);         \
+  type name##_block(type* address, type value); \
+  type name##_system(type* address, type value);
 #define SIMULATOR_ATOMIC_INTEGERS(name) \
   SIMULATOR_ATOMIC(name, int)           \
   SIMULATOR_ATOMIC(name, unsigned int)  \
   SIMULATOR_ATOMIC(name, unsigned long long)
+#define SIMULATOR_ATOMIC_CAS(type)                               \
+  type atomicCAS(type* address, type compare, type value);       \
+  type atomicCAS_block(type* address, type compare, type value); \
+  type atomicCAS_system(type* address, type compare, type value);
 SIMULATOR_ATOMIC_INTEGERS(atomicAdd)
 SIMULATOR_ATOMIC(atomicAdd, float)
 SIMULATOR_ATOMIC(atomicAdd, double)
@@ -208,20 +241,23 @@ SIMULATOR_ATOMIC(atomicMin, long long)
 SIMULATOR_ATOMIC_INTEGERS(atomicMax)
 SIMULATOR_ATOMIC(atomicMax, long long)
 SIMULATOR_ATOMIC_INTEGERS(atomicAnd)
+SIMULATOR_ATOMIC(atomicAnd, long long)
 SIMULATOR_ATOMIC_INTEGERS(atomicOr)
+SIMULATOR_ATOMIC(atomicOr, long long)
 SIMULATOR_ATOMIC_INTEGERS(atomicXor)
+SIMULATOR_ATOMIC(atomicXor, long long)
 SIMULATOR_ATOMIC(atomicInc, unsigned int)
 SIMULATOR_ATOMIC(atomicDec, unsigned int)
-int atomicCAS(int* address, int compare, int value);
-unsigned int atomicCAS(unsigned int* address, unsigned int compare, unsigned int value);
-unsigned long long atomicCAS(unsigned long long* address, unsigned long long compare,
-                             unsigned long long value);
+unsigned short atomicCAS(unsigned short* address, unsigned short compare, unsigned short value);
+SIMULATOR_ATOMIC_CAS(int)
+SIMULATOR_ATOMIC_CAS(unsigned int)
+SIMULATOR_ATOMIC_CAS(unsigned long long)
+#undef SIMULATOR_ATOMIC_CAS
 #undef SIMULATOR_ATOMIC_INTEGERS
 #undef SIMULATOR_ATOMIC
 
 // ---- Arithmetic
-// The
-// fast-math intrinsics give the host's exact functions: never less accurate than a GPU's.
+// The fast-math intrinsics give the host's exact functions: never less accurate than a GPU's.
 inline float __expf(float x) {
   return expf(x);
 }
@@ -243,6 +279,13 @@ inline float __sinf(float x) {
 inline float __cosf(float x) {
   return cosf(x);
 }
+inline void __sincosf(float x, float* sine, float* cosine) {
+  *sine = sinf(x);
+  *cosine = cosf(x);
+}
+inline float __tanf(float x) {
+  return tanf(x);
+}
 inline float __powf(float x, float y) {
   return powf(x, y);
 }
@@ -252,35 +295,108 @@ inline float __fdividef(float x, float y) {
 inline float fdividef(float x, float y) {
   return x / y;
 }
-inline float __fdiv_rn(float x, float y) {
-  return x / y;
-}
-inline float __frcp_rn(float x) {
-  return 1.0f / x;
-}
-inline float __fsqrt_rn(float x) {
-  return sqrtf(x);
-}
-inline float __frsqrt_rn(float x) {
-  return 1.0f / sqrtf(x);
-}
-inline float __fadd_rn(float x, float y) {
-  return x + y;
-}
-inline float __fmul_rn(float x, float y) {
-  return x * y;
-}
-inline float __fmaf_rn(float x, float y, float z) {
-  return fmaf(x, y, z);
-}
 inline float __saturatef(float x) {
   return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f;
 }
+inline float rhypotf(float x, float y) {
+  return static_cast<float>(1.0 / std::hypot(double{x}, double{y}));
+}
+inline float rcbrtf(float x) {
+  return static_cast<float>(1.0 / std::cbrt(double{x}));
+}
+inline float norm3df(float x, float y, float z) {
+  return static_cast<float>(std::hypot(double{x}, double{y}, double{z}));
+}
+inline float normcdff(float x) {
+  return static_cast<float>(0.5 * std::erfc(-x * 0x1.6a09e667f3bcdp-1));
+}
+
+// Newer C libraries declare these themselves.
+#if !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 41)
+double sinpi(double x);
+double cospi(double x);
+float sinpif(float x);
+float cospif(float x);
+#endif
+#if !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 42)
 inline float rsqrtf(float x) {
   return 1.0f / sqrtf(x);
 }
 inline double rsqrt(double x) {
   return 1.0 / sqrt(x);
+}
+#endif
+inline void sincospif(float x, float* sine, float* cosine) {
+  *sine = sinpif(x);
+  *cosine = cospif(x);
+}
+
+// Arithmetic in a given rounding: _rn to nearest, _rz towards zero, _ru up, _rd down. Never
+// contracted into a fused multiply-add.
+#define SIMULATOR_ROUNDED_1(name, type) \
+  type name##_rn(type x);               \
+  type name##_rz(type x);               \
+  type name##_ru(type x);               \
+  type name##_rd(type x);
+#define SIMULATOR_ROUNDED_2(name, type) \
+  type name##_rn(type x, type y);       \
+  type name##_rz(type x, type y);       \
+  type name##_ru(type x, type y);       \
+  type name##_rd(type x, type y);
+#define SIMULATOR_ROUNDED_3(name, type)   \
+  type name##_rn(type x, type y, type z); \
+  type name##_rz(type x, type y, type z); \
+  type name##_ru(type x, type y, type z); \
+  type name##_rd(type x, type y, type z);
+SIMULATOR_ROUNDED_2(__fadd, float)
+SIMULATOR_ROUNDED_2(__fsub, float)
+SIMULATOR_ROUNDED_2(__fmul, float)
+SIMULATOR_ROUNDED_2(__fdiv, float)
+SIMULATOR_ROUNDED_3(__fmaf, float)
+SIMULATOR_ROUNDED_1(__frcp, float)
+SIMULATOR_ROUNDED_1(__fsqrt, float)
+SIMULATOR_ROUNDED_2(__dadd, double)
+SIMULATOR_ROUNDED_2(__dsub, double)
+SIMULATOR_ROUNDED_2(__dmul, double)
+SIMULATOR_ROUNDED_2(__ddiv, double)
+SIMULATOR_ROUNDED_3(__fma, double)
+SIMULATOR_ROUNDED_1(__drcp, double)
+SIMULATOR_ROUNDED_1(__dsqrt, double)
+#undef SIMULATOR_ROUNDED_1
+#undef SIMULATOR_ROUNDED_2
+#undef SIMULATOR_ROUNDED_3
+inline float __frsqrt_rn(float x) {
+  return static_cast<float>(1.0 / std::sqrt(double{x}));
+}
+
+// ---- Conversions
+#define SIMULATOR_CONVERSION(from, to, from_type, to_type) \
+  to_type __##from##2##to##_rn(from_type x);               \
+  to_type __##from##2##to##_rz(from_type x);               \
+  to_type __##from##2##to##_ru(from_type x);               \
+  to_type __##from##2##to##_rd(from_type x);
+SIMULATOR_CONVERSION(int, float, int, float)
+SIMULATOR_CONVERSION(uint, float, unsigned int, float)
+SIMULATOR_CONVERSION(ll, float, long long, float)
+SIMULATOR_CONVERSION(ull, float, unsigned long long, float)
+SIMULATOR_CONVERSION(double, float, double, float)
+SIMULATOR_CONVERSION(ll, double, long long, double)
+SIMULATOR_CONVERSION(ull, double, unsigned long long, double)
+// To an integer: what does not fit becomes the nearest that does.
+SIMULATOR_CONVERSION(float, int, float, int)
+SIMULATOR_CONVERSION(float, uint, float, unsigned int)
+SIMULATOR_CONVERSION(float, ll, float, long long)
+SIMULATOR_CONVERSION(float, ull, float, unsigned long long)
+SIMULATOR_CONVERSION(double, int, double, int)
+SIMULATOR_CONVERSION(double, uint, double, unsigned int)
+SIMULATOR_CONVERSION(double, ll, double, long long)
+SIMULATOR_CONVERSION(double, ull, double, unsigned long long)
+#undef SIMULATOR_CONVERSION
+inline double __int2double_rn(int x) {
+  return x;
+}
+inline double __uint2double_rn(unsigned x) {
+  return x;
 }
 
 inline int __float_as_int(float x) {
@@ -301,7 +417,18 @@ inline long long __double_as_longlong(double x) {
 inline double __longlong_as_double(long long x) {
   return std::bit_cast<double>(x);
 }
+inline int __double2hiint(double x) {
+  return static_cast<int>(std::bit_cast<uint64_t>(x) >> 32);
+}
+inline int __double2loint(double x) {
+  return static_cast<int>(std::bit_cast<uint64_t>(x));
+}
+inline double __hiloint2double(int high, int low) {
+  return std::bit_cast<double>(static_cast<uint64_t>(static_cast<uint32_t>(high)) << 32 |
+                               static_cast<uint32_t>(low));
+}
 
+// ---- Integers and bits
 inline int __popc(unsigned x) {
   return std::popcount(x);
 }
@@ -321,20 +448,78 @@ inline int __ffsll(long long x) {
   return __builtin_ffsll(x);
 }
 unsigned __brev(unsigned x);
+inline unsigned long long __brevll(unsigned long long x) {
+  return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
+         __brev(static_cast<unsigned>(x >> 32));
+}
+/// Byte i of the result is the byte of y:x that digit i of `selector` names. A digit of 8 or more
+/// gives that byte's sign, eight times.
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned digit = selector >> (4 * i) & 15;
+    const unsigned byte = static_cast<unsigned>(bytes >> (digit & 7) * 8) & 0xff;
+    result |= (digit < 8 ? byte : byte >= 0x80 ? 0xffu : 0u) << (8 * i);
+  }
+  return result;
+}
+/// The high or low word of high:low, shifted by shift modulo 32, or by at most 32 (…c).
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>(
+      ((static_cast<unsigned long long>(high) << 32 | low) << (shift & 31)) >> 32);
+}
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) >> (shift & 31));
+}
+inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+  return shift >= 32 ? low : __funnelshift_l(low, high, shift);
+}
+inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+  return shift >= 32 ? high : __funnelshift_r(low, high, shift);
+}
+/// The low 32 bits of the product of the low 24 bits, with and without a sign.
 inline int __mul24(int x, int y) {
-  return x * y;
+  const auto low24 = [](int v) { return static_cast<int>(static_cast<unsigned>(v) << 8) >> 8; };
+  return static_cast<int>(static_cast<long long>(low24(x)) * low24(y));
+}
+inline unsigned __umul24(unsigned x, unsigned y) {
+  return (x & 0xffffff) * (y & 0xffffff);
+}
+inline int __mulhi(int x, int y) {
+  return static_cast<int>((static_cast<long long>(x) * y) >> 32);
 }
 inline unsigned __umulhi(unsigned x, unsigned y) {
   return static_cast<unsigned>((static_cast<unsigned long long>(x) * y) >> 32);
 }
-inline int __float2int_rn(float x) {
-  return static_cast<int>(rintf(x));
+__extension__ typedef __int128 simulator_int128;
+__extension__ typedef unsigned __int128 simulator_uint128;
+inline long long __mul64hi(long long x, long long y) {
+  return static_cast<long long>((static_cast<simulator_int128>(x) * y) >> 64);
 }
-inline int __float2int_rz(float x) {
-  return static_cast<int>(x);
+inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
+  return static_cast<unsigned long long>((static_cast<simulator_uint128>(x) * y) >> 64);
 }
-inline float __int2float_rn(int x) {
-  return static_cast<float>(x);
+/// z + |x - y|.
+inline unsigned __sad(int x, int y, unsigned z) {
+  return z + (x < y ? static_cast<unsigned>(y) - static_cast<unsigned>(x)
+                    : static_cast<unsigned>(x) - static_cast<unsigned>(y));
+}
+inline unsigned __usad(unsigned x, unsigned y, unsigned z) {
+  return z + (x < y ? y - x : x - y);
+}
+/// The mean, rounded down (h) or up (rh), without overflow.
+inline int __hadd(int x, int y) {
+  return static_cast<int>((static_cast<long long>(x) + y) >> 1);
+}
+inline int __rhadd(int x, int y) {
+  return static_cast<int>((static_cast<long long>(x) + y + 1) >> 1);
+}
+inline unsigned __uhadd(unsigned x, unsigned y) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(x) + y) >> 1);
+}
+inline unsigned __urhadd(unsigned x, unsigned y) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(x) + y + 1) >> 1);
 }
 
 #define SIMULATOR_MIN_MAX(type)        \
@@ -351,18 +536,21 @@ SIMULATOR_MIN_MAX(unsigned long)
 SIMULATOR_MIN_MAX(long long)
 SIMULATOR_MIN_MAX(unsigned long long)
 #undef SIMULATOR_MIN_MAX
-constexpr unsigned int min(int x, unsigned int y) {
-  return min(static_cast<unsigned int>(x), y);
-}
-constexpr unsigned int min(unsigned int x, int y) {
-  return min(x, static_cast<unsigned int>(y));
-}
-constexpr unsigned int max(int x, unsigned int y) {
-  return max(static_cast<unsigned int>(x), y);
-}
-constexpr unsigned int max(unsigned int x, int y) {
-  return max(x, static_cast<unsigned int>(y));
-}
+// Of two types: the unsigned one, or double, as in an expression.
+#define SIMULATOR_MIN_MAX_MIXED(a, b, result)                   \
+  constexpr result min(a x, b y) {                              \
+    return min(static_cast<result>(x), static_cast<result>(y)); \
+  }                                                             \
+  constexpr result max(a x, b y) {                              \
+    return max(static_cast<result>(x), static_cast<result>(y)); \
+  }
+SIMULATOR_MIN_MAX_MIXED(int, unsigned int, unsigned int)
+SIMULATOR_MIN_MAX_MIXED(unsigned int, int, unsigned int)
+SIMULATOR_MIN_MAX_MIXED(long, unsigned long, unsigned long)
+SIMULATOR_MIN_MAX_MIXED(unsigned long, long, unsigned long)
+SIMULATOR_MIN_MAX_MIXED(long long, unsigned long long, unsigned long long)
+SIMULATOR_MIN_MAX_MIXED(unsigned long long, long long, unsigned long long)
+#undef SIMULATOR_MIN_MAX_MIXED
 inline float min(float x, float y) {
   return fminf(x, y);
 }
@@ -373,6 +561,18 @@ inline double min(double x, double y) {
   return fmin(x, y);
 }
 inline double max(double x, double y) {
+  return fmax(x, y);
+}
+inline double min(float x, double y) {
+  return fmin(x, y);
+}
+inline double min(double x, float y) {
+  return fmin(x, y);
+}
+inline double max(float x, double y) {
+  return fmax(x, y);
+}
+inline double max(double x, float y) {
   return fmax(x, y);
 }
 

@@ -92,6 +92,8 @@ struct cudaDeviceProp {
 #define cudaStreamDefault 0x00
 #define cudaStreamNonBlocking 0x01
 #define cudaHostAllocDefault 0x00
+#define cudaMemAttachGlobal 0x01
+#define cudaMemAttachHost 0x02
 
 // Errors
 cudaError_t cudaGetLastError();
@@ -124,8 +126,19 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
                             cudaStream_t stream = nullptr);
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                              size_t width, size_t height, cudaMemcpyKind kind,
+                              cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* to, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream = nullptr);
+/// `height` rows of `width` bytes, each `*pitch` bytes after the one before.
+cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height);
+cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height);
+cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream = nullptr);
+/// Memory of host and device both. What nobody wrote is not seen in it.
+cudaError_t cudaMallocManaged(void** pointer, size_t bytes,
+                              unsigned int flags = cudaMemAttachGlobal);
 
 template <class T>
 cudaError_t cudaMalloc(T** pointer, size_t bytes) {
@@ -138,6 +151,14 @@ cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream) {
 template <class T>
 cudaError_t cudaMallocHost(T** pointer, size_t bytes) {
   return cudaMallocHost(reinterpret_cast<void**>(pointer), bytes);
+}
+template <class T>
+cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height) {
+  return cudaMallocPitch(reinterpret_cast<void**>(pointer), pitch, width, height);
+}
+template <class T>
+cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned int flags = cudaMemAttachGlobal) {
+  return cudaMallocManaged(reinterpret_cast<void**>(pointer), bytes, flags);
 }
 
 /// `symbol` is a __constant__ or __device__ variable.

@@ -162,6 +162,15 @@ TEST_CASE("translate: a launch in a macro") {
             "\\\n1, \\\n 2)()\nint x;");
 }
 
+TEST_CASE("translate: a kernel's name that a macro pastes together") {
+  CHECK(translated("#define GO(a, b) x::run_##a##_##b<a><<<1, 2>>>()\nint x;") ==
+        "#define GO(a, b) " +
+            site("x::run_##a##_##b<a>", "\"x::run_\" #a \"_\" #b \"<\" #a \">\"") +
+            "1, 2)()\nint x;");
+  CHECK(translated("#define GO(a) a ## _k<<<1, 2>>>()\nint x;") ==
+        "#define GO(a) " + site("a ## _k", "\"\" #a \"_k\"") + "1, 2)()\nint x;");
+}
+
 TEST_CASE("translate: dynamic shared memory becomes a pointer") {
   const auto in_kernel = [](const std::string& declaration) {
     const std::string body = translated("void k() { " + declaration + " }");
@@ -198,19 +207,46 @@ TEST_CASE("translate: static shared arrays and other externs are left alone") {
   for (const std::string source :
        {"void k() { __shared__ float s[32][33]; }", "void k() { static __shared__ T s[N]; }",
         "void k() { __shared__ alignas(16) float s[4], t[4]; }", "extern float s[];",
-        "extern \"C\" __global__ void k(float* s);", "__device__ __shared__ int x;"})
+        "extern \"C\" __global__ void k(float* s);", "void k() { __device__ __shared__ int x; }"})
     CHECK(translated(source) == source);
+}
+
+TEST_CASE("translate: of static __constant__ the first word is dropped") {
+  for (const std::string after : {"float c[4];", "const float c[4];", "__device__ T c;"}) {
+    CHECK(translated("__constant__ " + after) == "__constant__ " + after);
+    CHECK(translated("static __constant__ " + after) == " __constant__ " + after);
+    CHECK(translated("__constant__ static " + after) == "__constant__  " + after);
+    CHECK(translated("int x; static __device__ __constant__ " + after) ==
+          "int x;  __device__ __constant__ " + after);
+    CHECK(translated("static\n__constant__ " + after) == "\n__constant__ " + after);
+    CHECK(translated("#define C static __constant__ " + after) ==
+          "#define C  __constant__ " + after);
+  }
+  CHECK(translated("static int x; __constant__ int c;") == "static int x; __constant__ int c;");
 }
 
 TEST_CASE("translate: errors name the file and the line") {
   for (const std::string source :
-       {"\n\n<<<1, 2>>>();", "\n\nreturn <<<1, 2>>>();", "\n\n3<<<1, 2>>>();",
-        "\n\nk<(1, 2><<<1, 2>>>();", "\n\n2><<<1, 2>>>();", "\n\n)<<<1, 2>>>();",
-        "\n\nk<<<1, 2>>();", "\n\nk<<<1, 2>>>;", "\n\nk<<<(1, 2>>>();", "\n\nk<<<1, 2)>>>();",
-        "\n\nk<<<1, 2", "\n\n#define GO k<<<1,\n2>>>()", "\n\n\"a\"<<<1, 2>>>();",
-        "\n\nvoid k() { extern __shared__ float s; }", "\n\nvoid k() { extern __shared__ s[]; }",
+       {"\n\n<<<1, 2>>>();",
+        "\n\nreturn <<<1, 2>>>();",
+        "\n\n3<<<1, 2>>>();",
+        "\n\nk<(1, 2><<<1, 2>>>();",
+        "\n\n2><<<1, 2>>>();",
+        "\n\n)<<<1, 2>>>();",
+        "\n\nk<<<1, 2>>();",
+        "\n\nk<<<1, 2>>>;",
+        "\n\nk<<<(1, 2>>>();",
+        "\n\nk<<<1, 2)>>>();",
+        "\n\nk<<<1, 2",
+        "\n\n#define GO k<<<1,\n2>>>()",
+        "\n\n\"a\"<<<1, 2>>>();",
+        "\n\nvoid k() { extern __shared__ float s; }",
+        "\n\nvoid k() { extern __shared__ s[]; }",
         "\n\nvoid k() { extern __shared__ float s[], t[]; }",
-        "\n\nvoid k() { extern __shared__ float s[4]; }", "\n\nextern __shared__ float s[];",
+        "\n\nvoid k() { extern __shared__ float s[4]; }",
+        "\n\nextern __shared__ float s[];",
+        "\n\n__device__ __shared__ float s[4];",
+        "\n\nstatic __shared__ float s;",
         "namespace a {\nextern \"C\" {\nextern __shared__ float s[];\n}}"}) {
     CAPTURE(source);
     CHECK_THAT(error_of(source), StartsWith("/dir/in.cu:3: "));
@@ -218,4 +254,5 @@ TEST_CASE("translate: errors name the file and the line") {
   CHECK_THAT(error_of("<<<1, 2>>>();"), ContainsSubstring("no kernel name before <<<"));
   CHECK_THAT(error_of("k<<<1, 2;"), ContainsSubstring("no matching >>>("));
   CHECK_THAT(error_of("extern __shared__ int s[];"), ContainsSubstring("into the kernel"));
+  CHECK_THAT(error_of("__shared__ int s[4];"), ContainsSubstring("into the kernel"));
 }

@@ -1,0 +1,198 @@
+#include "common/simulator/profile.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <mutex>
+#include <tuple>
+
+#include "common/simulator/symbols.hpp"
+
+namespace simulator {
+
+// ---- A worker's traces
+
+void Profile::begin_block(int threads) {
+  for (Thread& thread : threads_) {
+    thread.depth = 0;
+    thread.trace.clear();  // of a launch that ended early
+  }
+  threads_.resize(static_cast<size_t>(threads));
+}
+
+void Profile::access(int thread, uint32_t instruction, Access access, uintptr_t address,
+                     size_t bytes) {
+  // A struct goes in pieces as large as a thread can move, 16 bytes at most.
+  while (bytes > 0) {
+    size_t piece = 16;
+    while (piece > bytes || address % piece != 0) piece /= 2;
+    add(thread, instruction, access, address, static_cast<uint8_t>(piece));
+    address += piece;
+    bytes -= piece;
+  }
+}
+
+void Profile::barrier_passed(Where where) {
+  for (size_t warp = 0; warp * 32 < threads_.size(); ++warp) walk(static_cast<int>(warp));
+  ++profiled_.places[{where.file_name(), static_cast<int>(where.line())}].barriers;
+}
+
+void Profile::warp_passed(int warp, Where where, bool all) {
+  if (all) walk(warp);
+  ++profiled_.places[{where.file_name(), static_cast<int>(where.line())}].warp_operations;
+}
+
+void Profile::warp_finished(int warp) {
+  walk(warp);
+  const size_t first = static_cast<size_t>(warp) * 32;
+  for (size_t t = first; t < std::min(first + 32, threads_.size()); ++t)
+    spare_.push_back(std::move(threads_[t].trace));
+}
+
+void Profile::walk(int warp) {
+  const size_t first = static_cast<size_t>(warp) * 32;
+  const size_t lanes = std::min<size_t>(32, threads_.size() - first);
+  std::array<const Event*, 32> next{}, end{};
+  for (size_t lane = 0; lane < lanes; ++lane) {
+    const std::vector<Event>& trace = threads_[first + lane].trace;
+    next[lane] = trace.data();
+    end[lane] = trace.data() + trace.size();
+  }
+  for (;;) {
+    const Event* behind = nullptr;
+    const auto rank = [](const Event& event) {
+      return std::tuple(-event.depth, event.instruction, event.access, event.bytes);
+    };
+    for (size_t lane = 0; lane < lanes; ++lane)
+      if (next[lane] != end[lane] && (!behind || rank(*next[lane]) < rank(*behind)))
+        behind = next[lane];
+    if (behind == nullptr) break;
+    const Event step = *behind;
+    WarpRequest request;
+    request.bytes = step.bytes;
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      if (next[lane] == end[lane] || rank(*next[lane]) != rank(step)) continue;
+      request.lanes |= 1u << lane;
+      request.address[lane] = next[lane]++->address;
+    }
+    if (step.access != Access::none) count(step, request);
+  }
+  for (size_t lane = 0; lane < lanes; ++lane) threads_[first + lane].trace.clear();
+}
+
+void Profile::count(const Event& event, const WarpRequest& request) {
+  tutorial::Traffic& traffic = profiled_.instructions[{event.access, event.instruction}];
+  const int lanes = std::popcount(request.lanes);
+  traffic.requests += 1;
+  traffic.lanes += lanes;
+  traffic.bytes += int64_t{lanes} * event.bytes;
+  if (event.access == Access::load || event.access == Access::store) {
+    traffic.sectors += sectors(request);
+  } else if (event.access == Access::atomic) {
+    traffic.sectors += atomic_sectors(request);
+  } else {
+    const Wavefronts wavefronts =
+        event.access == Access::shared_load ? shared_load(request) : shared_store(request);
+    traffic.wavefronts += wavefronts.all;
+    traffic.conflicts += wavefronts.all - wavefronts.least;
+  }
+}
+
+// ---- What all workers counted
+
+namespace {
+
+struct Kernel {
+  std::string name;
+  uint32_t last_launch = 0;
+  int64_t launches = 0;
+  Profiled profiled;
+};
+std::atomic<bool> wanted = false;
+std::mutex mutex;
+std::vector<Kernel> kernels;
+
+tutorial::Traffic& part(tutorial::Counts& counts, Access access) {
+  switch (access) {
+    case Access::load:
+      return counts.loads;
+    case Access::store:
+      return counts.stores;
+    case Access::atomic:
+      return counts.atomics;
+    case Access::shared_load:
+      return counts.shared_loads;
+    case Access::shared_store:
+      return counts.shared_stores;
+    default:
+      return counts.shared_atomics;
+  }
+}
+
+tutorial::Counts total(const Profiled& profiled) {
+  tutorial::Counts sum;
+  for (const auto& [key, traffic] : profiled.instructions) part(sum, key.first) += traffic;
+  for (const auto& [place, counts] : profiled.places) sum += counts;
+  return sum;
+}
+
+std::vector<tutorial::ProfiledLine> by_line(const Profiled& profiled) {
+  std::vector<const void*> instructions;
+  for (const auto& [key, traffic] : profiled.instructions)
+    instructions.push_back(reinterpret_cast<const void*>(program_start() + key.second));
+  const std::vector<SourcePlace> sources = source_places(instructions);
+
+  auto places = profiled.places;
+  size_t i = 0;
+  for (const auto& [key, traffic] : profiled.instructions) {
+    const SourcePlace& source = sources[i++];
+    part(places[{source.path, source.line}], key.first) += traffic;
+  }
+  std::vector<tutorial::ProfiledLine> lines;
+  for (const auto& [place, counts] : places) lines.push_back({place.first, place.second, counts});
+  return lines;
+}
+
+}  // namespace
+
+bool profiling() {
+  return wanted;
+}
+
+void add_profile(const char* name, const void* address, uint32_t launch, const Profiled& profiled) {
+  const std::string known = address == nullptr ? "" : function_name(address);
+  const std::string full = known.empty() ? name : known;
+  const std::lock_guard lock(mutex);
+  auto kernel = std::find_if(kernels.begin(), kernels.end(),
+                             [&](const Kernel& kernel) { return kernel.name == full; });
+  if (kernel == kernels.end()) kernel = kernels.insert(kernel, Kernel{full, 0, 0, {}});
+  if (kernel->last_launch != launch) ++kernel->launches;  // else another worker's part of it
+  kernel->last_launch = launch;
+  for (const auto& [key, traffic] : profiled.instructions)
+    kernel->profiled.instructions[key] += traffic;
+  for (const auto& [place, counts] : profiled.places) kernel->profiled.places[place] += counts;
+}
+
+}  // namespace simulator
+
+namespace tutorial {
+
+void start_profile() {
+  const std::lock_guard lock(simulator::mutex);
+  simulator::kernels.clear();
+  simulator::wanted = true;
+}
+
+std::vector<KernelProfile> take_profile(bool with_lines) {
+  const std::lock_guard lock(simulator::mutex);
+  simulator::wanted = false;
+  std::vector<KernelProfile> profiles;
+  for (const simulator::Kernel& kernel : simulator::kernels) {
+    profiles.push_back({kernel.name, kernel.launches, simulator::total(kernel.profiled)});
+    if (with_lines) profiles.back().lines = simulator::by_line(kernel.profiled);
+  }
+  simulator::kernels.clear();
+  return profiles;
+}
+
+}  // namespace tutorial

@@ -1,0 +1,90 @@
+// The profile: puts the accesses of single threads together again to the instructions of warps.
+//
+// The simulator runs one thread at a time, up to a barrier or a shuffle. So each thread leaves a
+// trace: the basic blocks of the program that it entered (-fsanitize-coverage=trace-pc) and its
+// accesses. When all threads of a warp have come to the same point, their traces are walked through
+// together as a GPU walks through a program: of the lanes those in the deepest call go on, and
+// among them those that are furthest behind in the program, so that lanes that took different ways
+// meet again where the ways do. Lanes that make the same access at the same step make one request.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/profile.hpp"
+#include "common/simulator/warp_request.hpp"
+#include "device_functions.h"
+
+namespace simulator {
+
+enum class Access : uint8_t {
+  none,  // the beginning of a basic block
+  load,
+  store,
+  atomic,
+  shared_load,
+  shared_store,
+  shared_atomic
+};
+
+/// What the instructions of a kernel did, and its barriers and warp operations by file and line.
+struct Profiled {
+  std::map<std::pair<Access, uint32_t>, tutorial::Traffic> instructions;
+  std::map<std::pair<std::string, int>, tutorial::Counts> places;
+};
+
+/// A worker's part of the profile.
+class Profile {
+ public:
+  void begin_block(int threads);
+
+  // What the running thread does.
+  void enter_function(int thread) { ++threads_[static_cast<size_t>(thread)].depth; }
+  void leave_function(int thread) { --threads_[static_cast<size_t>(thread)].depth; }
+  void block_entered(int thread, uint32_t instruction) {
+    add(thread, instruction, Access::none, 0, 0);
+  }
+  void access(int thread, uint32_t instruction, Access access, uintptr_t address, size_t bytes);
+
+  // The block, or `lanes` of a warp, have come to the same place; `all`: no living lane is missing.
+  void barrier_passed(Where where);
+  void warp_passed(int warp, Where where, bool all);
+  void warp_finished(int warp);
+
+  /// What was counted since the last call.
+  Profiled take() { return std::exchange(profiled_, {}); }
+
+ private:
+  struct Event {
+    uint32_t instruction;
+    uint16_t depth;
+    Access access;
+    uint8_t bytes;
+    uintptr_t address;
+  };
+  struct Thread {
+    uint16_t depth = 0;
+    std::vector<Event> trace;
+  };
+  void add(int thread, uint32_t instruction, Access access, uintptr_t address, uint8_t bytes) {
+    Thread& self = threads_[static_cast<size_t>(thread)];
+    self.trace.push_back({instruction, self.depth, access, bytes, address});
+  }
+  void walk(int warp);
+  void count(const Event& event, const WarpRequest& request);
+
+  std::vector<Thread> threads_;
+  std::vector<std::vector<Event>> spare_;  // of finished threads, kept for their memory
+  Profiled profiled_;
+};
+
+/// Is a profile wanted?
+bool profiling();
+/// Adds what a worker counted of one launch. `address` is the kernel's, or null.
+void add_profile(const char* kernel, const void* address, uint32_t launch,
+                 const Profiled& profiled);
+
+}  // namespace simulator

@@ -1,0 +1,64 @@
+// The rules for sectors and bank conflicts against what a GPU's counters said of the same accesses.
+#include "common/simulator/warp_request.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+using namespace simulator;
+
+namespace {
+
+/// A warp that asks for `stride` bytes apart.
+WarpRequest strided(uint32_t bytes, uintptr_t stride, uint32_t lanes = 0xffffffff) {
+  WarpRequest request{lanes, bytes, {}};
+  for (size_t lane = 0; lane < 32; ++lane) request.address[lane] = 4096 + lane * stride;
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("sectors and wavefronts are what an H100 counted") {
+  std::ifstream file(TUTORIAL_SOURCE_DIR "/docs/results/NVIDIA_H100_80GB_HBM3/access_patterns.csv");
+  std::string line;
+  std::getline(file, line);  // the heads
+  int patterns = 0;
+  while (std::getline(file, line)) {
+    INFO(line);
+    for (char& c : line)
+      if (c == ',') c = ' ';
+    std::istringstream words(line);
+    WarpRequest request;
+    words >> request.bytes >> std::hex >> request.lanes >> std::dec;
+    for (uintptr_t& address : request.address) words >> address;
+    int load_passes, load_conflicts, store_passes, store_conflicts, stored;
+    words >> load_passes >> load_conflicts >> store_passes >> store_conflicts >> stored;
+    REQUIRE(words);
+
+    const Wavefronts load = shared_load(request), store = shared_store(request);
+    CHECK(load.all == load_passes);
+    CHECK(load.all - load.least == load_conflicts);
+    CHECK(store.all == store_passes);
+    CHECK(store.all - store.least == store_conflicts);
+    CHECK(sectors(request) == stored);
+    ++patterns;
+  }
+  CHECK(patterns == 120);
+}
+
+TEST_CASE("sectors of plain accesses") {
+  CHECK(sectors(strided(4, 4)) == 4);
+  CHECK(sectors(strided(4, 0)) == 1);
+  CHECK(sectors(strided(4, 32)) == 32);
+  CHECK(sectors(strided(16, 16)) == 16);
+  CHECK(sectors(strided(4, 4, 0x1)) == 1);
+  WarpRequest shifted = strided(4, 4);
+  for (uintptr_t& address : shifted.address) address += 4;
+  CHECK(sectors(shifted) == 5);
+}
+
+TEST_CASE("atomics on one address take turns") {
+  CHECK(atomic_sectors(strided(4, 0)) == 32);
+  CHECK(atomic_sectors(strided(4, 4)) == 4);
+}

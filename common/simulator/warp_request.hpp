@@ -1,0 +1,33 @@
+// What one memory instruction of a warp costs, by the rules of the hardware: 32-byte sectors of
+// device memory, wavefronts of shared memory. The rules are those that an H100's counters follow,
+// pattern for pattern: docs/results/NVIDIA_H100_80GB_HBM3/access_patterns.csv, which a test
+// compares with these.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace simulator {
+
+/// The addresses at which the lanes of a warp access memory in one instruction, `bytes` each.
+struct WarpRequest {
+  uint32_t lanes = 0;  // which take part: a bit a lane
+  uint32_t bytes = 0;  // 1, 2, 4, 8 or 16
+  std::array<uintptr_t, 32> address;
+};
+
+/// The different sectors (32 bytes, aligned) that a load or a store touches.
+int sectors(const WarpRequest& request);
+/// The same for an atomic function: lanes that want the same address take turns.
+int atomic_sectors(const WarpRequest& request);
+
+/// Passes through the 32 banks of shared memory, four bytes wide each. A pass serves every bank
+/// once; lanes that want the same four bytes share. `least` are those that the width alone needs,
+/// the others are bank conflicts.
+struct Wavefronts {
+  int all = 0, least = 0;
+};
+Wavefronts shared_load(const WarpRequest& request);
+Wavefronts shared_store(const WarpRequest& request);
+
+}  // namespace simulator

@@ -1,0 +1,78 @@
+// Lets one warp make one access after another, as the lines of access_patterns.csv say, for Nsight
+// Compute to count: common/tools/measure_access_patterns runs it. Each pattern launches
+// load_shared, store_shared, store_global and, of 4-byte accesses, add_global, in this order.
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+namespace {
+
+constexpr int kBytes = 32 * 1024;  // all patterns lie within
+
+struct Pattern {
+  unsigned lanes;
+  uint32_t at[32];  // byte offsets
+};
+
+template <class T>
+__global__ void load_shared(Pattern pattern, T* out) {
+  __shared__ alignas(16) unsigned char bytes[kBytes];
+  for (int i = threadIdx.x; i < kBytes / 4; i += 32) reinterpret_cast<int*>(bytes)[i] = i;
+  __syncthreads();
+  if (pattern.lanes >> threadIdx.x & 1)
+    out[threadIdx.x] = *reinterpret_cast<const T*>(bytes + pattern.at[threadIdx.x]);
+}
+
+template <class T>
+__global__ void store_shared(Pattern pattern, T value, T* out) {
+  __shared__ alignas(16) unsigned char bytes[kBytes];
+  if (pattern.lanes >> threadIdx.x & 1)
+    *reinterpret_cast<T*>(bytes + pattern.at[threadIdx.x]) = value;
+  __syncthreads();
+  if (out != nullptr) out[threadIdx.x] = reinterpret_cast<const T*>(bytes)[threadIdx.x];
+}
+
+template <class T>
+__global__ void store_global(Pattern pattern, T value, unsigned char* bytes) {
+  if (pattern.lanes >> threadIdx.x & 1)
+    *reinterpret_cast<T*>(bytes + pattern.at[threadIdx.x]) = value;
+}
+
+__global__ void add_global(Pattern pattern, unsigned char* bytes) {
+  if (pattern.lanes >> threadIdx.x & 1)
+    atomicAdd(reinterpret_cast<int*>(bytes + pattern.at[threadIdx.x]), 1);
+}
+
+template <class T>
+void run(const Pattern& pattern, T value, unsigned char* memory) {
+  load_shared<T><<<1, 32>>>(pattern, reinterpret_cast<T*>(memory));
+  store_shared<T><<<1, 32>>>(pattern, value, nullptr);
+  store_global<T><<<1, 32>>>(pattern, value, memory);
+}
+
+}  // namespace
+
+int main() {
+  unsigned char* memory = nullptr;
+  cudaMalloc(&memory, kBytes);
+  for (std::string line; std::getline(std::cin, line);) {
+    for (char& c : line)
+      if (c == ',') c = ' ';
+    std::istringstream words(line);
+    int width = 0;
+    Pattern pattern{};
+    if (!(words >> width >> std::hex >> pattern.lanes >> std::dec)) continue;  // the heads
+    for (uint32_t& at : pattern.at) words >> at;
+    if (width == 4) run(pattern, 1, memory);
+    if (width == 4) add_global<<<1, 32>>>(pattern, memory);
+    if (width == 8) run(pattern, make_int2(1, 2), memory);
+    if (width == 16) run(pattern, make_int4(1, 2, 3, 4), memory);
+  }
+  const cudaError_t error = cudaDeviceSynchronize();
+  if (error != cudaSuccess) std::fprintf(stderr, "%s\n", cudaGetErrorString(error));
+  return error == cudaSuccess ? 0 : 1;
+}
