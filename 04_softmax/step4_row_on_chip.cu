@@ -42,7 +42,8 @@ __device__ float4 load4(const float* row, int c, int cols) {
 /// The counterpart. `wide` says that `row + c` is on a boundary.
 __device__ void store4(float* row, int c, int cols, float4 four, bool wide) {
   if (wide && c >= 0 && c + 4 <= cols) {
-    *reinterpret_cast<float4*>(row + c) = four;
+    // Not a plain assignment: nvcc 13 cut most of those into four stores of 4 bytes.
+    __stcs(reinterpret_cast<float4*>(row + c), four);
     return;
   }
   if (c >= 0 && c < cols) row[c] = four.x;

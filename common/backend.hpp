@@ -30,6 +30,14 @@ std::string why_not_here(const std::string& needs);
 /// Poison is no data: a backend that looks for reads of memory that nobody wrote forgets that these
 /// bytes were filled.
 void mark_device_memory_unwritten(void* memory, int64_t bytes);
+/// Of the allocation that holds them, only these elements are for kernels; the rest guards them.
+/// `element` is the size of one. A backend that checks accesses reports the others.
+void mark_device_memory_elements(const void* elements, int64_t bytes, int64_t element);
+
+/// For a backend that checks and orders what kernels do; on a GPU these do nothing. From the next
+/// launch on:
+void switch_checks(bool on);
+void set_thread_order(uint64_t seed);  // of blocks and threads, shuffled; 0: the natural one
 
 void reset_work();
 Work counted_work();

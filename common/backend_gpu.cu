@@ -91,6 +91,9 @@ std::string why_not_here(const std::string& needs) {
 }
 
 void mark_device_memory_unwritten(void*, int64_t) {}
+void mark_device_memory_elements(const void*, int64_t, int64_t) {}
+void switch_checks(bool) {}
+void set_thread_order(uint64_t) {}
 
 void reset_work() {}
 

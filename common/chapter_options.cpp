@@ -111,6 +111,14 @@ void Chapter::State::read_command_line() {
                profile);
   running.one("--profile-csv", "FILE", "write what each kernel did, for other programs",
               [&](const std::string& path) { profile_csv_path = path; });
+  running.flag("--no-checks",
+               "do not look for races, bounds and unwritten memory (on the CPU; a GPU never does)",
+               checks, false);
+  running.one("--thread-order", "SEED",
+              "run blocks and threads in a shuffled order; 0: as they are numbered (on the CPU)",
+              [&](const std::string& text) {
+                thread_order = parse_whole("--thread-order", text, 0, INT64_MAX);
+              });
   running.flag("--list", "list the kernels and stop", list);
   running.flag("-h,--help", "show this and stop", help);
 
@@ -134,6 +142,9 @@ void Chapter::State::read_command_line() {
     print_list();
     throw Finished();
   }
+
+  if (!checks) switch_checks(false);
+  if (thread_order) set_thread_order(static_cast<uint64_t>(*thread_order));
 
   std::vector<std::string> known;
   for (const ListedStep& step : steps) known.push_back(step.name);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/backend.hpp"
 #include "common/check.hpp"
 
 namespace tutorial {
@@ -31,6 +32,7 @@ class DeviceBuffer {
   explicit DeviceBuffer(int64_t count, int64_t offset = 0)
       : count_(count), lead_(kGuard + offset * int64_t{sizeof(T)}) {
     memory_ = static_cast<unsigned char*>(detail::device_allocate(bytes_in_all()));
+    mark_device_memory_elements(data(), count_ * int64_t{sizeof(T)}, sizeof(T));
   }
   explicit DeviceBuffer(const std::vector<T>& host, int64_t offset = 0)
       : DeviceBuffer(static_cast<int64_t>(host.size()), offset) {

@@ -12,7 +12,10 @@ namespace {
 
 inline void access(const void* address, size_t bytes, bool is_store, const void* instruction) {
   Worker* worker = current_worker();
-  if (worker == nullptr) return;
+  if (worker == nullptr) {
+    if (is_device_address(address)) host_access(address, instruction);
+    return;
+  }
   const AccessKind kind = is_store ? AccessKind::write : AccessKind::read;
   const auto trace = [&](Access access) {
     worker->profile->access(worker->current(), worker->call_before(instruction), access,
@@ -28,6 +31,8 @@ inline void access(const void* address, size_t bytes, bool is_store, const void*
     (is_store ? worker->work.shared_stores : worker->work.shared_loads) += 1;
     if (worker->profile) trace(is_store ? Access::shared_store : Access::shared_load);
     if (worker->checks) worker->checks->shared_access(at, bytes, kind, instruction);
+  } else if (worker->checks && !worker->is_private(at)) {
+    worker->checks->foreign_access(at, bytes, kind, instruction);
   }
 }
 

@@ -17,6 +17,8 @@ void count(const void* address, size_t bytes, const void* instruction) {
   const bool is_global = at - worker->device < simulator::kDeviceSpan;
   if (!is_global && !worker->is_shared(at)) {
     if (worker->checks) worker->checks->atomic_elsewhere();
+    if (worker->checks && !worker->is_private(at))
+      worker->checks->foreign_access(at, bytes, AccessKind::atomic, instruction);
     return;
   }
   if (worker->profile)

@@ -2,7 +2,9 @@
 #include <cstdlib>
 
 #include "common/backend.hpp"
+#include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
+#include "common/simulator/order.hpp"
 #include "common/simulator/shadow.hpp"
 
 namespace tutorial {
@@ -24,6 +26,17 @@ std::string why_not_here(const std::string& needs) {
 
 void mark_device_memory_unwritten(void* memory, int64_t bytes) {
   simulator::mark_unwritten(memory, static_cast<size_t>(bytes));
+}
+
+void mark_device_memory_elements(const void* elements, int64_t bytes, int64_t element) {
+  simulator::set_elements(elements, static_cast<size_t>(bytes), static_cast<size_t>(element));
+}
+
+void switch_checks(bool on) {
+  simulator::switch_checks(on);
+}
+void set_thread_order(uint64_t seed) {
+  simulator::set_thread_order(seed);
 }
 
 void reset_work() {

@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <sstream>
 
+#include "common/simulator/names.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/symbols.hpp"
 
@@ -20,11 +22,7 @@ constinit thread_local dim3 gridDim{};
 namespace simulator {
 namespace {
 
-constexpr int kMaxThreads = 1024;
-constexpr size_t kStack = 128 * 1024;  // of one CUDA thread; its lowest page is a guard
 constexpr size_t kSignalStack = 64 * 1024;
-constexpr size_t kPage = 4096;
-constexpr size_t kSharedMemory = 227 * 1024;
 constexpr unsigned char kPoison = 0xff;  // NaN as float, -1 as int: as in common/device_buffer.hpp
 
 unsigned char* map_pages(size_t bytes) {
@@ -75,11 +73,13 @@ const char* name_of(WarpKind kind) {
 }  // namespace
 
 constinit thread_local Worker* the_worker = nullptr;
+constinit thread_local Worker* kernel_worker = nullptr;
 
 Worker::Worker()
     : stacks_(map_pages(kMaxThreads * kStack)),
       signal_stack_(map_pages(kSignalStack)),
-      dynamic_shared_(map_pages(kSharedMemory)) {
+      dynamic_shared_(map_pages(kPage + kSharedPerBlockOptin) + kPage) {
+  mprotect(static_cast<unsigned char*>(dynamic_shared_) - kPage, kPage, PROT_NONE);
   for (int i = 0; i < kMaxThreads; ++i) {
     if (mprotect(stacks_ + i * kStack, kPage, PROT_NONE) == 0) continue;
     std::fputs("The simulator could not guard its threads' stacks.\n", stderr);
@@ -91,7 +91,8 @@ Worker::Worker()
     static_begin_ = reinterpret_cast<uintptr_t>(thread_local_base()) + shared_arrays()[0].offset;
     static_bytes_ = last.offset + last.bytes - shared_arrays()[0].offset;
   }
-  if (checks_are_on()) checks = std::make_unique<Checks>(*this);
+  thread_begin_ = reinterpret_cast<uintptr_t>(thread_local_base());
+  thread_bytes_ = thread_local_bytes();
   stack_t signal_stack{};
   signal_stack.ss_sp = signal_stack_;
   signal_stack.ss_size = kSignalStack;
@@ -105,7 +106,7 @@ Worker::~Worker() {
   sigaltstack(&none, nullptr);
   munmap(stacks_, kMaxThreads * kStack);
   munmap(signal_stack_, kSignalStack);
-  munmap(dynamic_shared_, kSharedMemory);
+  munmap(static_cast<unsigned char*>(dynamic_shared_) - kPage, kPage + kSharedPerBlockOptin);
 }
 
 /// Gives up the stacks of the threads that wait, without unwinding them: device code has no
@@ -135,15 +136,27 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   const dim3& size = grid.launch.block;
   threads_.assign(static_cast<size_t>(size.x) * size.y * size.z, Thread{});
   next_ = finished_ = waiting_ = 0;
+  order_.clear();
+  if (grid.order != 0) {
+    shuffle_ =
+        Shuffle(grid.order + block.x + uint64_t{gridDim.x} * (block.y + gridDim.y * block.z));
+    order_.resize(threads_.size());
+    std::iota(order_.begin(), order_.end(), 0);
+    shuffle_.shuffle(order_);
+  }
+  declared_.clear();
+  dynamic_name_ = nullptr;
   ready_.clear();
   ready_next_ = 0;
   fault_error_ = cudaSuccess;
   work.blocks += 1;
   work.threads += static_cast<int64_t>(threads_.size());
   poison_shared();
+  if (checks_are_on() && own_checks_ == nullptr) own_checks_ = std::make_unique<Checks>(*this);
+  checks = checks_are_on() ? own_checks_.get() : nullptr;
   if (checks)
     checks->begin_block(grid.number, block.x + gridDim.x * (block.y + gridDim.y * block.z),
-                        static_cast<int>(threads_.size()), dynamic_bytes_);
+                        static_cast<int>(threads_.size()));
   profile = profiling() ? &own_profile_ : nullptr;
   if (profile) profile->begin_block(static_cast<int>(threads_.size()));
   the_worker = this;
@@ -168,11 +181,7 @@ void Worker::schedule() {
     if (next_ < count) {
       resume(idle_fiber());
     } else if (ready_next_ < ready_.size()) {
-      const int thread = ready_[ready_next_++];
-      if (ready_next_ == ready_.size()) {
-        ready_.clear();
-        ready_next_ = 0;
-      }
+      const int thread = next_ready();
       select(thread);
       resume(*threads_[thread].fiber);
     } else {
@@ -180,6 +189,23 @@ void Worker::schedule() {
     }
     if (fault_error_ != cudaSuccess) throw Fault(fault_error_, fault_);
   }
+}
+
+int Worker::next_thread() {
+  const int next = next_++;
+  return order_.empty() ? next : order_[static_cast<size_t>(next)];
+}
+
+int Worker::next_ready() {
+  if (!order_.empty())
+    std::swap(ready_[ready_next_],
+              ready_[ready_next_ + shuffle_.below(ready_.size() - ready_next_)]);
+  const int thread = ready_[ready_next_++];
+  if (ready_next_ == ready_.size()) {
+    ready_.clear();
+    ready_next_ = 0;
+  }
+  return thread;
 }
 
 Worker::Fiber& Worker::idle_fiber() {
@@ -194,6 +220,7 @@ Worker::Fiber& Worker::idle_fiber() {
   boost::context::stack_context stack;
   stack.size = kStack - kPage;
   stack.sp = stacks_ + (index + 1) * kStack;
+  fiber.stack = reinterpret_cast<uintptr_t>(stacks_ + index * kStack);
   fiber.context = boost::context::fiber(
       std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack), KeptStack{},
       [this, &fiber](boost::context::fiber&& scheduler) {
@@ -216,19 +243,24 @@ void Worker::suspend() {
 void Worker::fiber_main(Fiber& fiber) {
   for (;;) {
     while (next_ < static_cast<int>(threads_.size()) && fault_error_ == cudaSuccess) {
-      const int thread = next_++;
+      const int thread = next_thread();
       threads_[thread].fiber = &fiber;
       select(thread);
       try {
+        kernel_worker = this;
         grid_->call(grid_->context);
+        kernel_worker = nullptr;
       } catch (const Fault& fault) {
+        kernel_worker = nullptr;
         fault_ = fault.what();
         fault_error_ = fault.error;
       } catch (const std::exception& exception) {
+        kernel_worker = nullptr;
         fault_ = "exception in " + where_am_i(current_) + "\n  " + exception.what() +
                  "\n  device code cannot throw: a GPU would stop the kernel\n";
         fault_error_ = cudaErrorLaunchFailure;
       } catch (...) {
+        kernel_worker = nullptr;
         fault_ = "exception in " + where_am_i(current_) +
                  "\n  device code cannot throw: a GPU would stop the kernel\n";
         fault_error_ = cudaErrorLaunchFailure;
@@ -242,6 +274,8 @@ void Worker::fiber_main(Fiber& fiber) {
 
 void Worker::select(int thread) {
   current_ = thread;
+  progress.turn();
+  local_begin_ = threads_[thread].fiber->stack;
   const unsigned index = static_cast<unsigned>(thread);
   threadIdx = {index % blockDim.x, index / blockDim.x % blockDim.y,
                index / (blockDim.x * blockDim.y)};
@@ -303,7 +337,7 @@ void Worker::finish_barrier() {
   }
   waiting_ = 0;
   work.barriers += 1;
-  if (checks) checks->barrier_passed();
+  if (checks) checks->barrier_passed(first.where);
   if (profile) profile->barrier_passed(first.where);
 }
 
@@ -319,8 +353,9 @@ uint64_t Worker::warp(WarpKind kind, unsigned mask, uint64_t value, int source, 
   if (!(mask >> lane() & 1)) {
     std::ostringstream text;
     text << "barrier in " << where_am_i(current_) << "\n  " << name_of(kind) << " at "
-         << file_line(where) << " has the mask 0x" << std::hex << mask
-         << ", which does not name the calling lane\n";
+         << line_with_text(place_of(where)) << "\n  has the mask 0x" << std::hex << mask
+         << ", which does not name the calling lane\n"
+         << "  likely: the mask was not made for this branch; it names each lane that calls\n";
     throw Fault(cudaErrorLaunchFailure, text.str());
   }
   const int me = current_;
@@ -342,7 +377,7 @@ bool Worker::try_finish_warp(int thread) {
   const int warp = thread / 32 * 32;
   const int lanes = std::min(32, static_cast<int>(threads_.size()) - warp);
   unsigned here = 0;
-  for (int l = 0; l < lanes; ++l) {
+  for (int l = lanes - 1; l >= 0; --l) {  // the last lanes are those that come last
     const Thread& other = threads_[warp + l];
     if (!(asked.mask >> l & 1) || other.state == State::finished) continue;
     if (other.state != State::at_warp_operation || other.mask != asked.mask ||
@@ -400,7 +435,11 @@ bool Worker::try_finish_warp(int thread) {
     Thread& lane = threads_[warp + l];
     if (kind == WarpKind::shuffle) {
       // The value of a lane that does not take part is undefined.
-      lane.value = here >> lane.source & 1 ? values[lane.source] : ~uint64_t{0};
+      const bool is_here = here >> lane.source & 1;
+      lane.value = is_here ? values[lane.source] : ~uint64_t{0};
+      if (!is_here && checks)
+        checks->value_of_absent_lane(warp + l, lane.source, why_absent(warp + l, lane.source),
+                                     lane.where);
     } else if (kind == WarpKind::match) {
       uint64_t same = 0;
       for (int o = 0; o < 32; ++o)
@@ -439,48 +478,78 @@ std::string Worker::place(uint32_t thread, uint32_t block) const {
          triple({thread % size.x, thread / size.x % size.y, thread / (size.x * size.y)});
 }
 
+/// "left the kernel", "wait at a shuffle  file.cu:33   text for the lanes 0xff".
+std::string Worker::place_of_thread(const Thread& thread) const {
+  if (thread.state == State::finished) return "left the kernel";
+  const bool at_barrier = thread.state == State::at_barrier;
+  std::ostringstream text;
+  text << "wait at " << (at_barrier ? name_of(thread.barrier_kind) : name_of(thread.warp_kind))
+       << "  " << line_with_text(place_of(thread.where));
+  if (!at_barrier) text << "  for the lanes 0x" << std::hex << thread.mask;
+  return text.str();
+}
+
+/// The lanes that the mask of a waiting thread names and that wait elsewhere: a line for each
+/// place.
+std::string Worker::missing_lanes(int waiting) const {
+  const Thread& self = threads_[waiting];
+  const int warp = waiting / 32 * 32;
+  std::map<std::string, std::string> lanes;  // by place
+  for (int l = 0; l < 32 && warp + l < static_cast<int>(threads_.size()); ++l) {
+    const Thread& other = threads_[warp + l];
+    const bool comes = other.state == State::at_warp_operation && other.mask == self.mask &&
+                       other.warp_kind == self.warp_kind;
+    if (!(self.mask >> l & 1) || other.state == State::finished || comes) continue;
+    std::string& list = lanes[place_of_thread(other)];
+    list += (list.empty() ? "" : ", ") + std::to_string(l);
+  }
+  std::string text;
+  for (const auto& [place, list] : lanes)
+    text += "  missing of warp " + std::to_string(waiting / 32) + ": lanes " + list + ", which " +
+            place + "\n";
+  return text;
+}
+
+std::string Worker::why_absent(int thread, int lane) const {
+  const int other = thread / 32 * 32 + lane;
+  if (other >= static_cast<int>(threads_.size())) return "the block has no such thread";
+  if (threads_[other].state == State::finished) return "it has left the kernel";
+  return "the mask does not name it";
+}
+
 /// Nobody can go on: says where the threads are.
 void Worker::report_stuck() {
   struct Group {
     int count = 0, first = 0;
   };
   std::map<std::string, Group> groups;
-  bool at_barrier = false, lanes_missing = false;
+  bool lanes_missing = false;
   for (int t = 0; t < static_cast<int>(threads_.size()); ++t) {
-    const Thread& thread = threads_[t];
-    std::string place;
-    if (thread.state == State::finished) {
-      place = "left the kernel";
-    } else if (thread.state == State::at_barrier) {
-      at_barrier = true;
-      place =
-          std::string("wait at ") + name_of(thread.barrier_kind) + "  " + file_line(thread.where);
-    } else {
-      lanes_missing = true;
-      std::ostringstream text;
-      text << "wait at " << name_of(thread.warp_kind) << "  " << file_line(thread.where)
-           << " for the lanes 0x" << std::hex << thread.mask;
-      place = text.str();
-    }
-    Group& group = groups[place];
+    lanes_missing |= threads_[t].state == State::at_warp_operation;
+    Group& group = groups[place_of_thread(threads_[t])];
     if (group.count++ == 0) group.first = t;
   }
   std::ostringstream text;
   text << "barrier in " << grid_->launch.kernel << ", block " << triple(blockIdx)
        << ": its threads wait for each other\n";
+  std::string missing;
   for (const auto& [place, group] : groups) {
     const dim3& size = grid_->launch.block;
     const unsigned f = static_cast<unsigned>(group.first);
     text << "  " << group.count << (group.count == 1 ? " thread " : " threads ") << place
          << "  first: thread " << triple({f % size.x, f / size.x % size.y, f / (size.x * size.y)})
          << "\n";
+    if (threads_[group.first].state == State::at_warp_operation)
+      missing += missing_lanes(group.first);
   }
+  text << missing;
   if (lanes_missing)
-    text << "  every lane that a mask names must reach the same shuffle, vote or __syncwarp()\n";
-  else if (at_barrier)
-    text << "  every thread of a block must reach the same __syncthreads(): no return, and no "
-            "branch "
-            "that differs between threads, may come before it\n";
+    text
+        << "  likely: a shuffle, vote or __syncwarp() stands in a branch that not all lanes of its "
+           "mask take\n";
+  else
+    text << "  likely: a return or a branch that differs between threads comes before the "
+            "__syncthreads(); every thread of a block must reach the same one\n";
   throw Fault(cudaErrorLaunchFailure, text.str());
 }
 
@@ -496,21 +565,31 @@ void Worker::crash(int signal, const void* address, const void* instruction) {
 void Worker::crash_at_index(const char* array, int64_t index, const void* instruction) {
   crash_array_ = array;
   crash_index_ = index;
-  crash(0, nullptr, instruction);
+  crash(kIndex, nullptr, instruction);
 }
 
 void Worker::throw_crash() {
+  kernel_worker = nullptr;
   // The crashed thread held the way back to the scheduler, which nothing will use: destroying it
   // would run the scheduler's stack a second time.
   static_cast<void>(new boost::context::fiber(std::move(scheduler_)));
-  const std::string line = source_line(crash_instruction_);
-  std::string text = where_am_i(current_) + (line.empty() ? "" : "  " + line) + "\n";
+  const SourcePlace line = source_place(crash_instruction_);
+  std::string text =
+      where_am_i(current_) + (line.line > 0 ? "  " + line_with_text(line) : "") + "\n";
   cudaError_t error = cudaErrorIllegalAddress;
   const uintptr_t address = reinterpret_cast<uintptr_t>(crash_address_);
-  const uintptr_t guard = reinterpret_cast<uintptr_t>(stacks_);
-  if (crash_signal_ == 0) {
+  if (crash_signal_ == kSpin) {
+    text =
+        "barrier in " + text + "  this thread ran for " +
+        std::to_string(static_cast<int>(patience())) +
+        " s at the same few addresses, while no other thread of its block can run\n"
+        "  likely: a loop waits for a flag or a lock; only barriers, shuffles and votes let other "
+        "threads go on here\n";
+    error = cudaErrorLaunchFailure;
+  } else if (crash_signal_ == kIndex) {
     text = "bounds in " + text + "  index " + std::to_string(crash_index_) +
-           " is outside an array " + crash_array_ + "\n";
+           " is outside an array " + crash_array_ +
+           "\n  likely: a loop or a guard goes beyond the array's size\n";
   } else if (crash_signal_ == SIGFPE) {
     text = "arithmetic in " + text + "  an integer was divided by zero\n";
     error = cudaErrorLaunchFailure;
@@ -520,39 +599,115 @@ void Worker::throw_crash() {
   } else if (crash_signal_ == SIGILL || crash_signal_ == SIGTRAP) {
     text = "trap in " + text;
     error = cudaErrorLaunchFailure;
-  } else if (address - guard < kMaxThreads * kStack && (address - guard) % kStack < kPage) {
+  } else if (is_stack(address) &&
+             (address - reinterpret_cast<uintptr_t>(stacks_)) % kStack < kPage) {
     text = "stack in " + text + "  the thread's local variables need more than " +
            std::to_string((kStack - kPage) / 1024) + " KB, or it calls itself without end\n";
     error = cudaErrorLaunchFailure;
   } else if (crash_signal_ == SIGBUS) {
     text = "bounds in " + text +
            "  the access is wider than its address is aligned: a float4 must " +
-           "lie at a multiple of 16 bytes, a float2 of 8\n";
+           "lie at a multiple of 16 bytes, a float2 of 8\n"
+           "  likely: a row's length or an offset is no multiple of 4 floats\n";
     error = cudaErrorMisalignedAddress;
   } else if (address == 0) {
-    text = "bounds in " + text + "  a null pointer\n";
+    text = "bounds in " + text + "  a null pointer\n  likely: nothing was allocated for it\n";
+  } else if (checks && checks->has_reported(address)) {
+    text.clear();  // the report of the access is enough
   } else {
     text = "bounds in " + text + describe_address(crash_address_);
   }
   throw Fault(error, text);
 }
 
+// ---- __shared__ arrays
+
+void Worker::declare_shared(const char* name, uintptr_t array, size_t bytes,
+                            const SharedShape& shape) {
+  size_t all = bytes;
+  for (const DeclaredArray& known : declared_) {
+    if (known.begin == array) return;
+    all += known.bytes;
+  }
+  declared_.push_back({name, array, bytes, &shape});
+  if (checks) checks->declare(array);
+  // The launch has counted the kernel's own arrays only, not those of the functions that it calls.
+  if (all > kSharedPerBlock)
+    throw Fault(cudaErrorInvalidValue,
+                "shared memory in " + std::string(kernel()) +
+                    ": its __shared__ arrays and those of " + "the functions that it calls take " +
+                    std::to_string(all) + " bytes; CUDA allows " + std::to_string(kSharedPerBlock) +
+                    " of static shared memory, and more only as extern __shared__\n");
+  const size_t limit = dynamic_shared_limit(grid_->launch.address, all);
+  if (dynamic_bytes_ > limit)
+    throw Fault(cudaErrorInvalidValue,
+                "shared memory in " + std::string(kernel()) + ": beside " + std::to_string(all) +
+                    " bytes of __shared__ arrays the launch may ask for " + std::to_string(limit) +
+                    " of dynamic shared memory, and asks for " + std::to_string(dynamic_bytes_) +
+                    "\n");
+}
+
+void* Worker::declare_dynamic_shared(const char* name, const SharedShape& shape) {
+  dynamic_name_ = name;
+  dynamic_shape_ = shape;
+  return dynamic_shared_;
+}
+
+std::string Worker::shared_name(uintptr_t address) const {
+  const std::string start = "shared memory ";
+  if (address - dynamic_begin_ < kSharedPerBlockOptin) {
+    const size_t byte = address - dynamic_begin_;
+    if (dynamic_name_ != nullptr) return start + element_name(dynamic_name_, dynamic_shape_, byte);
+    return start + "byte " + std::to_string(byte) + " of the dynamic part";
+  }
+  for (const DeclaredArray& array : declared_)
+    if (address - array.begin < array.bytes)
+      return start + element_name(array.name, *array.shape, address - array.begin);
+  const int16_t owner = shared_owners()[address - static_begin_];
+  if (owner < 0) return "shared memory";
+  const SharedArray& array = shared_arrays()[static_cast<size_t>(owner)];
+  const size_t byte = address - static_begin_ - (array.offset - shared_arrays()[0].offset);
+  return start + short_name(array.symbol) + ", byte " + std::to_string(byte) + " of " +
+         std::to_string(array.bytes);
+}
+
+std::string Worker::near_shared_array(uintptr_t address) const {
+  const DeclaredArray* nearest = nullptr;
+  size_t distance = SIZE_MAX;
+  for (const DeclaredArray& array : declared_) {
+    const uintptr_t end = array.begin + array.bytes;
+    const size_t here =
+        address < array.begin ? array.begin - address : address - std::min(end, address);
+    if (here < distance) nearest = &array, distance = here;
+  }
+  std::string text = "  outside every __shared__ array of the kernel";
+  if (nearest != nullptr)
+    text += ": " + std::to_string(distance) + " bytes " +
+            (address < nearest->begin ? "before the start of " : "past the end of ") +
+            nearest->name + " (" + std::to_string(nearest->bytes) + " bytes)";
+  return text + "\n  likely: a pointer into an array is moved too far\n";
+}
+
 // ---- What kernels call
 
 namespace {
 Worker& worker_in_kernel(const char* what) {
-  if (the_worker) return *the_worker;
+  if (kernel_worker) return *kernel_worker;
   std::fprintf(stderr, "%s was called outside a kernel.\n", what);
   std::abort();
 }
 }  // namespace
 
 int block_barrier(BarrierKind kind, int predicate, Where where) {
-  return worker_in_kernel(name_of(kind)).barrier(kind, predicate, where);
+  Worker& worker = worker_in_kernel(name_of(kind));
+  const SimulatorScope scope;
+  return worker.barrier(kind, predicate, where);
 }
 uint64_t warp_operation(WarpKind kind, unsigned mask, uint64_t value, int source, bool is_signed,
                         Where where) {
-  return worker_in_kernel(name_of(kind)).warp(kind, mask, value, source, is_signed, where);
+  Worker& worker = worker_in_kernel(name_of(kind));
+  const SimulatorScope scope;
+  return worker.warp(kind, mask, value, source, is_signed, where);
 }
 unsigned active_lanes() {
   return worker_in_kernel("__activemask()").active_lanes();
@@ -560,8 +715,16 @@ unsigned active_lanes() {
 int lane() {
   return worker_in_kernel("a warp function").lane();
 }
-void* dynamic_shared_memory() {
-  return worker_in_kernel("extern __shared__ (declare it inside the kernel)").dynamic_shared();
+void* declare_dynamic_shared(const char* name, const SharedShape& shape) {
+  return worker_in_kernel("extern __shared__ (declare it inside the kernel)")
+      .declare_dynamic_shared(name, shape);
+}
+void declare_shared_array(const char* name, const volatile void* array, size_t bytes,
+                          const SharedShape& shape, const volatile void*) {
+  if (kernel_worker == nullptr) return;
+  Worker& worker = *kernel_worker;
+  const SimulatorScope scope;
+  worker.declare_shared(name, reinterpret_cast<uintptr_t>(array), bytes, shape);
 }
 
 }  // namespace simulator

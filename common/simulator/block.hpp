@@ -8,12 +8,15 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/backend.hpp"
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
+#include "common/simulator/order.hpp"
 #include "common/simulator/profile.hpp"
+#include "common/simulator/spin_watch.hpp"
 #include "common/simulator/symbols.hpp"
 #include "device_functions.h"
 #include "launch_site.h"
@@ -31,7 +34,9 @@ struct Grid {
   Launch launch;
   void (*call)(const void*);
   const void* context;
+  size_t context_bytes;
   uint32_t number;  // of the launch, from 1
+  uint64_t order;   // 0, or the seed of a shuffled order of threads
 };
 
 /// A worker runs blocks, one after another, on the OS thread that made it.
@@ -50,6 +55,9 @@ class Worker {
                 Where where);
   unsigned active_lanes() const;
   int lane() const { return current_ % 32; }
+  void declare_shared(const char* name, uintptr_t array, size_t bytes, const SharedShape& shape);
+  /// `shape` is that of an array without a first extent: the element of `extern __shared__ T s[]`.
+  void* declare_dynamic_shared(const char* name, const SharedShape& shape);
 
   void* dynamic_shared() { return dynamic_shared_; }
   size_t dynamic_shared_bytes() const { return dynamic_bytes_; }
@@ -62,6 +70,25 @@ class Worker {
   const char* kernel() const { return grid_->launch.kernel; }
   /// "block (0,1) thread (3,4)", for a thread of a block by its number in the grid.
   std::string place(uint32_t thread, uint32_t block) const;
+  /// "shared memory As[3][17]".
+  std::string shared_name(uintptr_t address) const;
+  /// For a report: how far the address is from the nearest array of static shared memory.
+  std::string near_shared_array(uintptr_t address) const;
+
+  /// What may always be used: the running thread's local variables, and static ones.
+  bool is_private(uintptr_t address) const {
+    return address - local_begin_ < kStack || address - thread_begin_ < thread_bytes_ ||
+           is_in_program(address);
+  }
+  bool is_stack(uintptr_t address) const {  // of any of the block's threads
+    return address - reinterpret_cast<uintptr_t>(stacks_) < kMaxThreads * kStack;
+  }
+  bool is_before_dynamic_shared(uintptr_t address) const {
+    return dynamic_begin_ - 1 - address < kPage;
+  }
+  bool is_argument(uintptr_t address) const {
+    return address - reinterpret_cast<uintptr_t>(grid_->context) < grid_->context_bytes;
+  }
   /// Is this address in the shared memory of the block that is running?
   bool is_shared(uintptr_t address) const {
     return address - dynamic_begin_ < kSharedPerBlockOptin ||
@@ -73,16 +100,31 @@ class Worker {
   /// The same for an index outside an array: `array` is its type, as the compiler writes it.
   [[noreturn]] void crash_at_index(const char* array, int64_t index, const void* instruction);
 
+  /// The same for a thread that waits in vain.
+  [[noreturn]] void crash_in_spin(const void* instruction) { crash(kSpin, nullptr, instruction); }
+
   tutorial::Work work;
-  std::unique_ptr<Checks> checks;  // null when they are off
-  Profile* profile = nullptr;      // null when none is wanted
+  Checks* checks = nullptr;  // null when they are off
+  Progress progress;
+  Profile* profile = nullptr;  // null when none is wanted
   const uintptr_t program = program_start();
   const uintptr_t device = device_begin();  // at hand for the test of every access
 
  private:
+  static constexpr int kMaxThreads = 1024;
+  static constexpr size_t kStack = 128 * 1024;  // of one CUDA thread; its lowest page is a guard
+  static constexpr size_t kPage = 4096;
+
   enum class State : uint8_t { not_started, ready, at_barrier, at_warp_operation, finished };
   struct Fiber {
     boost::context::fiber context;  // empty while it runs
+    uintptr_t stack = 0;            // its lowest address
+  };
+  struct DeclaredArray {
+    const char* name;
+    uintptr_t begin;
+    size_t bytes;
+    const SharedShape* shape;
   };
   struct Thread {
     State state = State::not_started;
@@ -102,6 +144,8 @@ class Worker {
   void suspend();
   void fiber_main(Fiber& fiber);
   Fiber& idle_fiber();
+  int next_thread();
+  int next_ready();
   void abandon_fibers();
   void select(int thread);
   unsigned living_lanes(int first) const;
@@ -111,6 +155,9 @@ class Worker {
   void poison_shared();
   void throw_crash();
   [[noreturn]] void report_stuck();
+  std::string place_of_thread(const Thread& thread) const;
+  std::string missing_lanes(int thread) const;
+  std::string why_absent(int thread, int lane) const;
   std::string where_am_i(int thread) const;
 
   const Grid* grid_ = nullptr;
@@ -119,6 +166,8 @@ class Worker {
   int current_ = 0, next_ = 0, finished_ = 0, waiting_ = 0;
   std::vector<int> ready_;
   size_t ready_next_ = 0;
+  std::vector<int> order_;  // in which the threads begin; empty: 0, 1, 2 …
+  Shuffle shuffle_;
   boost::context::fiber scheduler_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;  // those between CUDA threads
@@ -130,9 +179,17 @@ class Worker {
   void* dynamic_shared_ = nullptr;
   uintptr_t dynamic_begin_ = 0, static_begin_ = 0;
   size_t dynamic_bytes_ = 0, static_bytes_ = 0;
+  uintptr_t local_begin_ = 0;   // the running thread's stack
+  uintptr_t thread_begin_ = 0;  // the worker's thread-local storage
+  size_t thread_bytes_ = 0;
+  std::vector<DeclaredArray> declared_;  // __shared__ arrays that the block has come to
+  const char* dynamic_name_ = nullptr;
+  SharedShape dynamic_shape_;
+  std::unique_ptr<Checks> own_checks_;
 
   sigjmp_buf crash_return_;
-  int crash_signal_ = 0;  // 0: an index
+  static constexpr int kIndex = 0, kSpin = -1;
+  int crash_signal_ = 0;  // or one of these
   const char* crash_array_ = nullptr;
   int64_t crash_index_ = 0;
   const void* crash_address_ = nullptr;
@@ -141,8 +198,22 @@ class Worker {
 
 /// The worker of this OS thread while it runs a block, else null.
 extern constinit thread_local Worker* the_worker;
+/// The same while the block's own code runs, and null while the simulator does: code of the
+/// standard library may be instrumented in one and then, by the linker, in the other, too.
+extern constinit thread_local Worker* kernel_worker;
 inline Worker* current_worker() {
-  return the_worker;
+  return kernel_worker;
 }
+
+/// In this scope the simulator works, not a kernel.
+class SimulatorScope {
+ public:
+  SimulatorScope() : worker_(std::exchange(kernel_worker, nullptr)) {}
+  ~SimulatorScope() { kernel_worker = worker_; }
+  SimulatorScope(const SimulatorScope&) = delete;
+
+ private:
+  Worker* const worker_;
+};
 
 }  // namespace simulator

@@ -1,102 +1,51 @@
 #include "common/simulator/checks.hpp"
 
-#include <cxxabi.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
-#include <cstring>
-#include <map>
-#include <mutex>
 #include <string_view>
-#include <tuple>
 
 #include "common/simulator/block.hpp"
+#include "common/simulator/names.hpp"
 #include "common/simulator/report.hpp"
-#include "common/simulator/symbols.hpp"
 
 namespace simulator {
 namespace {
 
-// ---- Findings
+constexpr uint32_t kAlways = UINT32_MAX;  // as a declared_run_: nobody will declare this array
 
-using Key = std::tuple<std::string, uint32_t, uint32_t>;
-constexpr size_t kMostFindings = 10;  // of one launch: more say no more
-std::mutex findings_mutex;
-std::map<Key, Finding> findings;
-
-uint32_t offset_of(const void* instruction) {
-  return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(instruction) - program_start());
+/// The instruction of an access. Its record has the address that the call returns to: one byte
+/// earlier is in the call.
+const void* instruction_of(const Record& record) {
+  return reinterpret_cast<const void*>(program_start() + record.instruction - 1);
 }
 
-/// "step1.cu:41   acc += As[ty][k] * Bs[k][tx];"
-std::string line_of(const Record& record) {
-  // The address is the one that the call returns to: one byte earlier is in the call.
-  return source_line_with_text(
-      reinterpret_cast<const void*>(program_start() + record.instruction - 1));
+std::string number_of_line(const SourcePlace& place) {
+  return "line " + std::to_string(place.line);
 }
 
-/// "As[53] (of float[16][16], say)": the array's name and the offset in 4-byte elements.
-std::string shared_name(uintptr_t address) {
-  const uintptr_t base = reinterpret_cast<uintptr_t>(thread_local_base());
-  for (const SharedArray& array : shared_arrays()) {
-    if (address - base - array.offset >= array.bytes) continue;
-    const size_t byte = address - base - array.offset;
-    int status = 0;
-    char* text = abi::__cxa_demangle(array.symbol.c_str(), nullptr, nullptr, &status);
-    std::string name = status == 0 ? text : array.symbol;
-    std::free(text);
-    name = name.substr(name.rfind(':') + 1);
-    return "shared memory " + name + ", byte " + std::to_string(byte) + " of " +
-           std::to_string(array.bytes);
-  }
-  return "";
+bool is_mapped(uintptr_t address) {
+  const uintptr_t page = address & ~uintptr_t{4095};
+  return msync(reinterpret_cast<void*>(page), 1, MS_ASYNC) == 0;
 }
 
-std::string global_name(uintptr_t address) {
-  const Allocation allocation = find_allocation(reinterpret_cast<const void*>(address));
-  if (allocation.bytes == 0) return "device memory";
-  return "device memory, byte " + std::to_string(address - allocation.begin) +
-         " of an allocation of " + std::to_string(allocation.bytes);
-}
-
-}  // namespace
-
-bool is_new_finding(const char* kind, uint32_t first, uint32_t second) {
-  const std::lock_guard lock(findings_mutex);
-  const auto found = findings.find({kind, first, second});
-  if (found != findings.end()) {
-    ++found->second.count;
-    return false;
-  }
-  return findings.size() < kMostFindings;
-}
-
-void describe_finding(Finding finding) {
-  const std::lock_guard lock(findings_mutex);
-  Finding& kept = findings[{finding.kind, finding.first, finding.second}];
-  finding.count = kept.count + 1;  // another worker may have found it meanwhile
-  kept = std::move(finding);
-}
-
-std::pair<cudaError_t, std::string> take_findings() {
-  const std::lock_guard lock(findings_mutex);
-  cudaError_t error = cudaSuccess;
-  std::string text;
-  for (const auto& [key, finding] : findings) {
-    error = finding.error;
-    text += finding.report + "  seen " + std::to_string(finding.count) +
-            (finding.count == 1 ? " time\n" : " times\n");
-  }
-  findings.clear();
-  return {error, text};
-}
-
-bool checks_are_on() {
-  static const bool on = [] {
+std::atomic<bool>& switched_on() {
+  static std::atomic<bool> on = [] {
     const char* wanted = std::getenv("SIMULATOR_CHECKS");
     return wanted == nullptr || std::string_view(wanted) != "off";
   }();
   return on;
+}
+
+}  // namespace
+
+bool checks_are_on() {
+  return switched_on();
+}
+void switch_checks(bool on) {
+  switched_on() = on;
 }
 
 // ---- The clocks of a block
@@ -107,9 +56,11 @@ Checks::Checks(Worker& worker) : worker_(worker) {
     bytes = std::max(bytes, array.offset + array.bytes - shared_arrays()[0].offset);
   static_cells_.resize(bytes / 4 + 2);
   dynamic_cells_.resize(kSharedPerBlockOptin / 4);
+  for (const SharedArray& array : shared_arrays())
+    declared_run_.push_back(array.declares_itself ? 0 : kAlways);
 }
 
-void Checks::begin_block(uint32_t launch, uint32_t block, int threads, size_t) {
+void Checks::begin_block(uint32_t launch, uint32_t block, int threads) {
   const size_t warps = static_cast<size_t>((threads + 31) / 32);
   if (launch != launch_)
     for (Allocation& recent : recent_) recent = {};  // some may have been freed
@@ -117,6 +68,7 @@ void Checks::begin_block(uint32_t launch, uint32_t block, int threads, size_t) {
   block_ = block;
   ++run_;
   block_used_atomics_ = false;
+  barrier_ = {};
   clock_.assign(warps, 1);
   barrier_clock_.assign(warps, 0);
   full_clock_.assign(warps, 0);
@@ -131,8 +83,9 @@ void Checks::begin_block(uint32_t launch, uint32_t block, int threads, size_t) {
   }
 }
 
-void Checks::barrier_passed() {
+void Checks::barrier_passed(Where where) {
   for (size_t w = 0; w < clock_.size(); ++w) barrier_clock_[w] = ++clock_[w];
+  barrier_ = place_of(where);
 }
 
 void Checks::warp_passed(int warp, unsigned lanes, unsigned living) {
@@ -151,7 +104,8 @@ void Checks::warp_passed(int warp, unsigned lanes, unsigned living) {
 Record Checks::record_now(const void* instruction) const {
   const uint32_t thread = static_cast<uint32_t>(worker_.current());
   Record now;
-  now.instruction = offset_of(instruction);
+  now.instruction =
+      static_cast<uint32_t>(reinterpret_cast<uintptr_t>(instruction) - program_start());
   now.block = block_;
   now.time = clock_[thread / 32];
   now.thread = thread;
@@ -188,11 +142,12 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
   const bool after_atomic = cell.write_is_atomic && (atomic || (is_global && !writes));
   if ((cell.write_bytes & bytes) && !after_atomic && !ordered(cell.write, is_global) &&
       !excused(cell.write))
-    report_race(cell.write, true, now, writes, is_global, address);
+    report_race(cell.write, cell.write_is_atomic ? AccessKind::atomic : AccessKind::write, now,
+                kind, is_global, address);
   if (writes) {
     for (const Record& read : cell.reads)
       if (!(atomic && is_global) && !ordered(read, is_global) && !excused(read))
-        report_race(read, false, now, true, is_global, address);
+        report_race(read, AccessKind::read, now, kind, is_global, address);
     cell.write = now;
     cell.write_bytes = bytes;
     cell.write_is_atomic = atomic;
@@ -213,6 +168,7 @@ bool Checks::in_allocation(uintptr_t address, size_t bytes) {
   for (const Allocation& recent : recent_)
     if (address - recent.begin < recent.bytes && address - recent.begin + bytes <= recent.bytes)
       return true;
+  const SimulatorScope scope;
   const Allocation found = find_allocation(reinterpret_cast<const void*>(address));
   if (found.bytes == 0 || address - found.begin + bytes > found.bytes) return false;
   recent_[recent_next_++ % 4] = found;
@@ -221,11 +177,12 @@ bool Checks::in_allocation(uintptr_t address, size_t bytes) {
 
 void Checks::global_access(uintptr_t address, size_t bytes, AccessKind kind,
                            const void* instruction) {
+  if (worker_.progress.access(address)) worker_.crash_in_spin(instruction);
   Record now = record_now(instruction);
   now.epoch = launch_;
   if (!in_allocation(address, bytes)) {
-    report_bounds(now, kind != AccessKind::read,
-                  describe_address(reinterpret_cast<const void*>(address)));
+    const void* pointer = reinterpret_cast<const void*>(address);
+    report_bounds(now, kind, address, [&] { return describe_address(pointer); });
     return;
   }
   if (kind == AccessKind::atomic) block_used_atomics_ = true;
@@ -246,8 +203,25 @@ void Checks::global_access(uintptr_t address, size_t bytes, AccessKind kind,
   }
 }
 
+void Checks::declare(uintptr_t array) {
+  const int16_t owner = shared_owners()[array - worker_.static_shared()];
+  if (owner >= 0) declared_run_[static_cast<size_t>(owner)] = run_;
+}
+
+/// Of static shared memory: is this inside one array, whose declaration the block has come to?
+bool Checks::in_shared_array(uintptr_t address, size_t bytes) const {
+  const int16_t owner = shared_owners()[address - worker_.static_shared()];
+  if (owner < 0) return false;
+  const auto index = static_cast<size_t>(owner);
+  const SharedArray& array = shared_arrays()[index];
+  const uintptr_t begin = worker_.static_shared() + array.offset - shared_arrays()[0].offset;
+  return address - begin + bytes <= array.bytes &&
+         (declared_run_[index] == run_ || declared_run_[index] == kAlways);
+}
+
 void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
                            const void* instruction) {
+  if (worker_.progress.access(address)) worker_.crash_in_spin(instruction);
   Record now = record_now(instruction);
   now.epoch = run_;
   const uintptr_t dynamic = reinterpret_cast<uintptr_t>(worker_.dynamic_shared());
@@ -255,10 +229,17 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
   const uintptr_t begin = is_dynamic ? dynamic : worker_.static_shared();
   std::vector<SharedCell>& cells = is_dynamic ? dynamic_cells_ : static_cells_;
   if (is_dynamic && address - dynamic + bytes > worker_.dynamic_shared_bytes()) {
-    report_bounds(now, kind != AccessKind::read,
-                  "  byte " + std::to_string(address - dynamic) + " of " +
-                      std::to_string(worker_.dynamic_shared_bytes()) +
-                      " bytes of dynamic shared memory\n");
+    report_bounds(now, kind, address, [&] {
+      return "  " + name(false, address) + ": byte " + std::to_string(address - dynamic) + " of " +
+             std::to_string(worker_.dynamic_shared_bytes()) +
+             " bytes of dynamic shared memory\n"
+             "  likely: an index is too large, or the launch asks for too little shared memory\n";
+    });
+    return;
+  }
+  if (!is_dynamic && !in_shared_array(address, bytes)) {
+    if (shared_owners()[address - begin] == kOtherVariable) return;
+    report_bounds(now, kind, address, [&] { return worker_.near_shared_array(address); });
     return;
   }
   for (uintptr_t at = address; at < address + bytes;) {
@@ -277,44 +258,155 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
   }
 }
 
+void Checks::foreign_access(uintptr_t address, size_t bytes, AccessKind kind,
+                            const void* instruction) {
+  const SimulatorScope scope;
+  const auto found = [&](const char* text) {
+    report_bounds(record_now(instruction), kind, address, [=] { return std::string(text); });
+  };
+  const void* pointer = reinterpret_cast<const void*>(address);
+  if (worker_.is_stack(address))
+    return found(
+        "  a local variable of another thread\n"
+        "  likely: a pointer to a local variable was handed on; only its own thread may use it\n");
+  if (worker_.is_before_dynamic_shared(address))
+    return found(
+        "  just before the start of dynamic shared memory\n  likely: an index is negative\n");
+  if (worker_.is_argument(address) || is_pinned(pointer)) return;
+  // What nobody may touch at all is told when it crashes.
+  if (!is_mapped(address) || !is_mapped(address + bytes - 1)) return;
+  found(
+      "  host memory in a kernel\n"
+      "  likely: a pointer to a variable or an array of the host was passed; a kernel needs device "
+      "memory (cudaMalloc) and a copy (cudaMemcpy)\n");
+}
+
 // ---- Reports
 
 std::string Checks::place(const Record& record, bool is_global) const {
-  return worker_.place(record.thread, is_global ? record.block : block_) + "  " + line_of(record) +
-         "\n";
+  return worker_.place(record.thread, is_global ? record.block : block_) + "  " +
+         source_line_with_text(instruction_of(record)) + "\n";
 }
 
-void Checks::report_race(const Record& before, bool before_writes, const Record& now,
-                         bool now_writes, bool is_global, uintptr_t address) {
-  const uint32_t first = std::min(before.instruction, now.instruction);
-  const uint32_t second = std::max(before.instruction, now.instruction);
-  if (!is_new_finding("race", first, second)) return;
-  std::string text = "race in " + std::string(worker_.kernel()) + ", " +
-                     (is_global ? global_name(address) : shared_name(address)) + "\n";
-  text += std::string(before_writes ? "  written by " : "  read by    ") + place(before, is_global);
-  text += std::string(now_writes ? "  written by " : "  read by    ") + place(now, is_global);
-  if (is_global && before.block != block_)
-    text += "  nothing orders two blocks of one launch\n";
-  else
-    text +=
-        "  no __syncthreads() between them (nor, within a warp, a __syncwarp() of both lanes)\n";
-  describe_finding({"race", first, second, text, cudaErrorLaunchFailure});
+std::string Checks::name(bool is_global, uintptr_t address) const {
+  return is_global ? device_name(address) : worker_.shared_name(address);
+}
+
+namespace {
+
+const char* done_by(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::read:
+      return "  read by    ";
+    case AccessKind::write:
+      return "  written by ";
+    default:
+      return "  atomic by  ";
+  }
+}
+
+/// Arrays of one report are told apart by this. (A block's shared memory has another address on
+/// every worker.)
+uintptr_t array_at(bool is_global, uintptr_t address, uintptr_t static_shared) {
+  if (is_global) return find_allocation(reinterpret_cast<const void*>(address)).begin;
+  const uintptr_t offset = address - static_shared;
+  if (offset >= shared_owners().size()) return 0;
+  return static_cast<uintptr_t>(shared_owners()[offset]) + 1;
+}
+
+}  // namespace
+
+void Checks::report_race(const Record& before, AccessKind before_kind, const Record& now,
+                         AccessKind now_kind, bool is_global, uintptr_t address) {
+  const SimulatorScope scope;
+  const Finding finding{"race", array_at(is_global, address, worker_.static_shared()),
+                        cudaErrorLaunchFailure};
+  count_finding(finding, instruction_of(before), instruction_of(now), [&] {
+    return "race in " + std::string(worker_.kernel()) + ", " + name(is_global, address) + "\n" +
+           done_by(before_kind) + place(before, is_global) + done_by(now_kind) +
+           place(now, is_global) + cause_of_race(before, before_kind, now, now_kind, is_global);
+  });
+}
+
+std::string Checks::cause_of_race(const Record& before, AccessKind before_kind, const Record& now,
+                                  AccessKind now_kind, bool is_global) const {
+  const bool both_write = before_kind != AccessKind::read && now_kind != AccessKind::read;
+  const bool one_atomic = (before_kind == AccessKind::atomic) != (now_kind == AccessKind::atomic);
+  if (is_global && before.block != block_) {
+    const std::string text = "  nothing orders two blocks of one launch\n  likely: ";
+    if (one_atomic) return text + "only one of the two lines uses an atomic function\n";
+    if (both_write)
+      return text +
+             "two blocks write the same element: check the index (blockIdx), or use an "
+             "atomic function\n";
+    return text +
+           "a block reads what another one writes: use two launches, or another array for "
+           "the result\n";
+  }
+  const SourcePlace a = source_place(instruction_of(before));
+  const SourcePlace b = source_place(instruction_of(now));
+  const bool same_file = a.path == b.path && a.line > 0;
+  const bool same_line = same_file && a.line == b.line;
+  const bool same_warp = before.thread / 32 == now.thread / 32;
+  const std::string barrier = same_warp
+                                  ? "a __syncthreads() (within a warp, a __syncwarp()) is missing "
+                                  : "a __syncthreads() is missing ";
+  if (one_atomic)
+    return "  likely: only one of the two lines uses an atomic function, and no __syncthreads() "
+           "stands "
+           "between them\n";
+  if (same_line && both_write)
+    return "  likely: two threads write the same element: check the index, or use an atomic "
+           "function\n";
+  if (same_line)
+    return "  likely: a thread reads what another one writes in the same line: read, "
+           "__syncthreads(), then write\n";
+  const SourcePlace& low = a.line < b.line ? a : b;
+  const SourcePlace& high = a.line < b.line ? b : a;
+  // Both came after the last barrier; if that stands between them, a loop went round.
+  if (same_file && barrier_.path == a.path && low.line < barrier_.line && barrier_.line < high.line)
+    return "  likely: " + barrier + "after " + number_of_line(high) +
+           ", before the loop comes back to " + number_of_line(low) + "\n";
+  return "  likely: " + barrier + "between these lines\n";
 }
 
 void Checks::report_unwritten(const Record& now, bool is_global, uintptr_t address) {
-  if (!is_new_finding("init", now.instruction, now.instruction)) return;
-  const std::string text = "init in " + std::string(worker_.kernel()) + ", " +
-                           (is_global ? global_name(address) : shared_name(address)) +
-                           "\n  read by    " + place(now, is_global) + "  nobody wrote it before\n";
-  describe_finding({"init", now.instruction, now.instruction, text, cudaErrorLaunchFailure});
+  const SimulatorScope scope;
+  const Finding finding{"init", array_at(is_global, address, worker_.static_shared()),
+                        cudaErrorLaunchFailure};
+  const void* instruction = instruction_of(now);
+  count_finding(finding, instruction, instruction, [&] {
+    return "init in " + std::string(worker_.kernel()) + ", " + name(is_global, address) +
+           "\n  read by    " + place(now, is_global) + "  nobody wrote it before\n" +
+           (is_global ? "  likely: an input was not copied in full, or an earlier kernel left "
+                        "elements out\n"
+                      : "  likely: the loop or the guard that fills the array leaves elements out, "
+                        "or the index is wrong\n");
+  });
 }
 
-void Checks::report_bounds(const Record& now, bool is_write, const std::string& where) {
-  if (!is_new_finding("bounds", now.instruction, now.instruction)) return;
-  const std::string text = "bounds in " + std::string(worker_.kernel()) + "\n" +
-                           (is_write ? "  written by " : "  read by    ") + place(now, true) +
-                           where;
-  describe_finding({"bounds", now.instruction, now.instruction, text, cudaErrorIllegalAddress});
+void Checks::report_bounds(const Record& now, AccessKind kind, uintptr_t address,
+                           const std::function<std::string()>& where) {
+  const SimulatorScope scope;
+  reported_ = address;
+  const void* instruction = instruction_of(now);
+  count_finding({"bounds", 0, cudaErrorIllegalAddress}, instruction, instruction, [&] {
+    return "bounds in " + std::string(worker_.kernel()) + "\n" + done_by(kind) +
+           worker_.place(now.thread, block_) + "  " + source_line_with_text(instruction) + "\n" +
+           where();
+  });
+}
+
+void Checks::value_of_absent_lane(int thread, int lane, const std::string& why, Where where) {
+  const SourcePlace line = place_of(where);
+  count_finding({"barrier", 0, cudaErrorLaunchFailure}, line, [&] {
+    return "barrier in " + std::string(worker_.kernel()) + "\n  shuffle by " +
+           worker_.place(static_cast<uint32_t>(thread), block_) + "  " + line_with_text(line) +
+           "\n  takes the value of lane " + std::to_string(lane) +
+           ", which does not take part: " + why +
+           "\n  likely: some lanes leave or branch off before the shuffle, or the block is no "
+           "multiple of 32 threads\n";
+  });
 }
 
 }  // namespace simulator

@@ -3,13 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/simulator/device.hpp"
+#include "common/simulator/findings.hpp"
 #include "common/simulator/shadow.hpp"
+#include "device_functions.h"
 #include "runtime_api.h"
 
 namespace simulator {
@@ -24,14 +24,23 @@ class Checks {
  public:
   explicit Checks(Worker& worker);
 
-  void begin_block(uint32_t launch, uint32_t block, int threads, size_t dynamic_shared);
-  void barrier_passed();  // by the whole block
+  void begin_block(uint32_t launch, uint32_t block, int threads);
+  void barrier_passed(Where where);  // by the whole block
   void warp_passed(int warp, unsigned lanes, unsigned living);
+  /// The block has come to the declaration of the __shared__ array at this address.
+  void declare(uintptr_t array);
 
   void global_access(uintptr_t address, size_t bytes, AccessKind kind, const void* instruction);
   void shared_access(uintptr_t address, size_t bytes, AccessKind kind, const void* instruction);
   /// An atomic on a __device__ variable, which is no device memory here: it, too, orders blocks.
   void atomic_elsewhere() { block_used_atomics_ = true; }
+  /// Of what is neither device nor shared memory, nor the thread's own (Worker::is_private).
+  void foreign_access(uintptr_t address, size_t bytes, AccessKind kind, const void* instruction);
+  /// A shuffle gave a lane the value of one that does not take part, and `why` it does not.
+  void value_of_absent_lane(int thread, int lane, const std::string& why, Where where);
+
+  /// Was an access at or just before this address reported, so that its crash needs no words?
+  bool has_reported(uintptr_t address) const { return address - reported_ < 16; }
 
  private:
   struct SharedCell : Cell {
@@ -42,12 +51,18 @@ class Checks {
   bool ordered(const Record& before, bool is_global) const;
   void visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now, bool is_global,
              uintptr_t address);
-  void report_race(const Record& before, bool before_writes, const Record& now, bool now_writes,
-                   bool is_global, uintptr_t address);
-  void report_unwritten(const Record& now, bool is_global, uintptr_t address);
-  void report_bounds(const Record& now, bool is_write, const std::string& where);
   bool in_allocation(uintptr_t address, size_t bytes);
+  bool in_shared_array(uintptr_t address, size_t bytes) const;
+
+  void report_race(const Record& before, AccessKind before_kind, const Record& now,
+                   AccessKind now_kind, bool is_global, uintptr_t address);
+  std::string cause_of_race(const Record& before, AccessKind before_kind, const Record& now,
+                            AccessKind now_kind, bool is_global) const;
+  void report_unwritten(const Record& now, bool is_global, uintptr_t address);
+  void report_bounds(const Record& now, AccessKind kind, uintptr_t address,
+                     const std::function<std::string()>& where);
   std::string place(const Record& record, bool is_global) const;
+  std::string name(bool is_global, uintptr_t address) const;
 
   Worker& worker_;
   uint32_t launch_ = 0, run_ = 0, block_ = 0;
@@ -58,27 +73,13 @@ class Checks {
   Allocation recent_[4];
   int recent_next_ = 0;
   std::vector<SharedCell> static_cells_, dynamic_cells_;
+  std::vector<uint32_t> declared_run_;  // of each __shared__ array
+  SourcePlace barrier_;                 // the last one that the block has passed
+  uintptr_t reported_ = 0;              // the address of the last bounds report
 };
 
-// ---- What was found, over all workers of a launch
-
-/// One line of a report: an access, with its place.
-struct Finding {
-  std::string kind;        // "race", "init", "bounds"
-  uint32_t first, second;  // instructions; with the kind they tell findings apart
-  std::string report;      // all lines but the count
-  cudaError_t error;
-  int64_t count = 0;
-};
-
-/// Counts the finding; true when it is new, and `describe_finding` must follow.
-bool is_new_finding(const char* kind, uint32_t first, uint32_t second);
-void describe_finding(Finding finding);
-
-/// The reports of the launch that has just ended, and its error; forgets them.
-std::pair<cudaError_t, std::string> take_findings();
-
-/// False when the environment has SIMULATOR_CHECKS=off.
+/// False when the environment has SIMULATOR_CHECKS=off, or after switch_checks(false).
 bool checks_are_on();
+void switch_checks(bool on);  // from the next launch on
 
 }  // namespace simulator

@@ -24,16 +24,29 @@ inline bool is_device_address(const void* address) {
   return reinterpret_cast<uintptr_t>(address) - device_begin() < kDeviceSpan;
 }
 
+/// What the owner of an allocation may use of it: all, or the elements of a buffer.
 struct Allocation {
   uintptr_t begin = 0;
   size_t bytes = 0;
+  size_t element = 0;  // bytes; 0: not known
 };
 /// The live allocation that holds this address, or one of 0 bytes.
 Allocation find_allocation(const void* address);
 /// The live allocation nearest to the address, or one of 0 bytes when there is none.
 Allocation nearest_allocation(const void* address);
+/// The allocation that held this address and was freed, as far as that is remembered.
+Allocation freed_allocation(const void* address);
 
-// ---- Errors of the runtime, per host thread
+/// Only these elements of the allocation that holds them are for kernels; around them lie guards.
+void set_elements(const void* elements, size_t bytes, size_t element);
+/// The host, too, may use this allocation (cudaMallocManaged).
+void share_with_host(const void* allocation);
+/// Is this host memory that kernels may use (cudaMallocHost)?
+bool is_pinned(const void* address);
+/// Code of the host, in a .cu file, touches this device address: reports it unless it may.
+void host_access(const void* address, const void* instruction);
+
+// ---- Errors of the runtime. The last error is per host thread, a kernel's fault the device's.
 
 void set_last_error(cudaError_t error);
 /// A kernel's fault shows at cudaGetLastError, or else at the next call that waits for the device.

@@ -1,6 +1,7 @@
 // Launches: CUDA's limits, and the grid's blocks spread over the cores.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstring>
@@ -22,7 +23,9 @@ class Pool {
   Pool() {
     // Each worker maps 1024 stacks with a guard page each, and a process may map 65530 areas.
     const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
-    for (unsigned i = 0; i < cores; ++i) threads_.emplace_back([this] { work(); });
+    workers_.resize(cores);
+    watches_.resize(cores);
+    for (unsigned i = 0; i < cores; ++i) threads_.emplace_back([this, i] { work(i); });
   }
   ~Pool() {
     {
@@ -38,23 +41,28 @@ class Pool {
     std::unique_lock lock(mutex_);
     grid_ = &grid;
     blocks_ = int64_t{grid.launch.grid.x} * grid.launch.grid.y * grid.launch.grid.z;
+    order_ = BlockOrder(grid.order, blocks_);
     next_block_ = 0;
     error_ = cudaSuccess;
     report_.clear();
     busy_ = static_cast<int>(threads_.size());
     ++generation_;
     wake_.notify_all();
-    done_.wait(lock, [&] { return busy_ == 0; });
+    const auto tenth = std::chrono::duration<double>(kLookEvery);
+    while (!done_.wait_for(lock, tenth, [&] { return busy_ == 0; }))
+      for (size_t i = 0; i < workers_.size() && checks_are_on(); ++i)
+        if (workers_[i]) watches_[i].look(*workers_[i], threads_[i].native_handle());
     return {error_, report_};
   }
 
   tutorial::Work total;
 
  private:
-  void work() {
+  void work(size_t number) {
     Worker worker;
     int64_t seen = 0;
     std::unique_lock lock(mutex_);
+    workers_[number] = &worker.progress;
     for (;;) {
       wake_.wait(lock, [&] { return stop_ || generation_ != seen; });
       if (stop_) return;
@@ -72,7 +80,8 @@ class Pool {
 
   void run_blocks(Worker& worker) {
     const dim3& size = grid_->launch.grid;
-    for (int64_t b; (b = next_block_.fetch_add(1)) < blocks_;) {
+    for (int64_t i; (i = next_block_.fetch_add(1)) < blocks_;) {
+      const int64_t b = order_(i);
       try {
         worker.run_block(
             *grid_, {static_cast<unsigned>(b % size.x), static_cast<unsigned>(b / size.x % size.y),
@@ -80,8 +89,8 @@ class Pool {
       } catch (const Fault& fault) {
         const std::lock_guard lock(mutex_);
         // Of several faults the first block's, on however many cores: the blocks before it all ran.
-        if (error_ == cudaSuccess || b < fault_block_) {
-          fault_block_ = b;
+        if (error_ == cudaSuccess || i < fault_block_) {
+          fault_block_ = i;
           error_ = fault.error;
           report_ = fault.what();
         }
@@ -105,10 +114,13 @@ class Pool {
   }
 
   std::vector<std::thread> threads_;
+  std::vector<Progress*> workers_;
+  std::vector<SpinWatch> watches_;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   const Grid* grid_ = nullptr;
   int64_t blocks_ = 0;
+  BlockOrder order_{0, 0};
   std::atomic<int64_t> next_block_ = 0;
   int busy_ = 0;
   int64_t generation_ = 0;
@@ -151,8 +163,7 @@ class CrashGuard {
 #endif
   }
   static void on_signal(int signal, siginfo_t* info, void* context) {
-    if (Worker* worker = current_worker())
-      worker->crash(signal, info->si_addr, instruction_of(context));
+    if (Worker* worker = the_worker) worker->crash(signal, info->si_addr, instruction_of(context));
     std::signal(signal, SIG_DFL);  // not a kernel's: the program ends as it would without us
     std::raise(signal);
   }
@@ -184,7 +195,8 @@ cudaError_t check_limits(const Launch& launch) {
 
 }  // namespace
 
-void launch(const Launch& launch, void (*call)(const void*), const void* context) {
+void launch(const Launch& launch, void (*call)(const void*), const void* context,
+            size_t context_bytes) {
   if (current_worker() != nullptr)
     throw Fault(cudaErrorNotSupported, "launch of " + std::string(launch.kernel) +
                                            " in a kernel: the tutorial's kernels cannot launch "
@@ -195,7 +207,7 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
     return;
   }
   static std::atomic<uint32_t> launches = 0;
-  const Grid grid{launch, call, context, ++launches};
+  const Grid grid{launch, call, context, context_bytes, ++launches, thread_order()};
   std::pair<cudaError_t, std::string> outcome;
   {
     const std::lock_guard lock(launch_mutex);

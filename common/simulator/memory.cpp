@@ -6,13 +6,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "common/simulator/device.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/shadow.hpp"
+#include "common/simulator/symbols.hpp"
 
 namespace simulator {
 namespace {
@@ -20,6 +23,7 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr size_t kAlignment = 256;  // of every allocation, as CUDA promises
 constexpr unsigned char kPoison = 0xff;
+constexpr size_t kFreedRemembered = 500;
 
 size_t round_up(size_t value, size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -63,7 +67,7 @@ class DeviceMemory {
     const uintptr_t begin = first + pages - body;
     std::memset(reinterpret_cast<void*>(begin), kPoison, body);
     mark_unwritten(reinterpret_cast<void*>(begin), body);
-    live_[begin] = {bytes, first, pages};
+    live_[begin] = {bytes, first, pages, {begin, bytes}};
     used_ += bytes;
     return reinterpret_cast<void*>(begin);
   }
@@ -76,30 +80,63 @@ class DeviceMemory {
     mmap(pages, found->second.page_bytes, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     used_ -= found->second.bytes;
+    freed_.insert_or_assign(found->first, found->second);
+    freed_order_.push_back(found->first);
+    if (freed_order_.size() > kFreedRemembered) {
+      freed_.erase(freed_order_.front());
+      freed_order_.pop_front();
+    }
     live_.erase(found);
     return true;
   }
 
+  /// All bytes of the allocation that holds this address.
   Allocation holding(uintptr_t address) {
     const std::lock_guard lock(mutex_);
-    auto after = live_.upper_bound(address);
-    if (after == live_.begin()) return {};
-    --after;
-    if (address - after->first >= after->second.bytes) return {};
-    return {after->first, after->second.bytes};
+    const Block* block = find(live_, address);
+    return block == nullptr ? Allocation{} : Allocation{block->begin(), block->bytes};
+  }
+
+  /// The same, if the address is among its elements.
+  Allocation elements(uintptr_t address) {
+    const std::lock_guard lock(mutex_);
+    const Block* block = find(live_, address);
+    if (block == nullptr || address - block->elements.begin >= block->elements.bytes) return {};
+    return block->elements;
+  }
+
+  Allocation freed(uintptr_t address) {
+    const std::lock_guard lock(mutex_);
+    const Block* block = find(freed_, address);
+    if (block == nullptr) return {};
+    const bool is_element = address - block->elements.begin < block->elements.bytes;
+    return is_element ? block->elements : Allocation{block->begin(), block->bytes};
   }
 
   Allocation nearest(uintptr_t address) {
     const std::lock_guard lock(mutex_);
     if (live_.empty()) return {};
     auto after = live_.upper_bound(address);
-    if (after == live_.begin()) return {after->first, after->second.bytes};
+    if (after == live_.begin()) return after->second.elements;
     const auto before = std::prev(after);
     const uintptr_t end = before->first + before->second.bytes;
     const uintptr_t past = address > end ? address - end : 0;
-    if (after != live_.end() && after->first - address < past)
-      return {after->first, after->second.bytes};
-    return {before->first, before->second.bytes};
+    if (after != live_.end() && after->first - address < past) return after->second.elements;
+    return before->second.elements;
+  }
+
+  void set_elements(const Allocation& elements) {
+    const std::lock_guard lock(mutex_);
+    if (Block* block = find(live_, elements.begin)) block->elements = elements;
+  }
+  void share_with_host(uintptr_t address) {
+    const std::lock_guard lock(mutex_);
+    if (Block* block = find(live_, address)) block->host_may_use = true;
+  }
+  bool host_may_use(uintptr_t address) {
+    const std::lock_guard lock(mutex_);
+    const Block* block = find(live_, address);
+    return block != nullptr && block->host_may_use;
   }
 
   size_t free_bytes() {
@@ -112,7 +149,18 @@ class DeviceMemory {
     size_t bytes;
     uintptr_t first_page;
     size_t page_bytes;
+    Allocation elements;
+    bool host_may_use = false;
+    uintptr_t begin() const { return first_page + page_bytes - round_up(bytes, kAlignment); }
   };
+  using Blocks = std::map<uintptr_t, Block>;
+
+  static Block* find(Blocks& blocks, uintptr_t address) {
+    auto after = blocks.upper_bound(address);
+    if (after == blocks.begin()) return nullptr;
+    Block& block = std::prev(after)->second;
+    return address - block.begin() < block.bytes ? &block : nullptr;
+  }
 
   /// Addresses are never used again, so that freed memory stays untouchable.
   uintptr_t find_room(size_t bytes) {
@@ -124,7 +172,8 @@ class DeviceMemory {
   }
 
   std::mutex mutex_;
-  std::map<uintptr_t, Block> live_;
+  Blocks live_, freed_;
+  std::deque<uintptr_t> freed_order_;
   size_t used_ = 0;
   uintptr_t next_ = 0;
 };
@@ -141,10 +190,13 @@ cudaError_t done(cudaError_t error) {
 
 /// True when [pointer, pointer + bytes) is in one live allocation.
 bool in_device_memory(const void* pointer, size_t bytes) {
-  const Allocation allocation = find_allocation(pointer);
+  const Allocation allocation = memory().holding(reinterpret_cast<uintptr_t>(pointer));
   return allocation.bytes > 0 &&
          bytes <= allocation.begin + allocation.bytes - reinterpret_cast<uintptr_t>(pointer);
 }
+
+std::mutex pinned_mutex;
+std::map<uintptr_t, size_t> pinned;  // host memory from cudaMallocHost
 
 /// One end of a copy: on the side that `device` says, and big enough?
 bool fits(const void* pointer, size_t bytes, bool device) {
@@ -160,10 +212,47 @@ uintptr_t device_begin() {
 }
 
 Allocation find_allocation(const void* address) {
-  return memory().holding(reinterpret_cast<uintptr_t>(address));
+  return memory().elements(reinterpret_cast<uintptr_t>(address));
 }
 Allocation nearest_allocation(const void* address) {
   return memory().nearest(reinterpret_cast<uintptr_t>(address));
+}
+Allocation freed_allocation(const void* address) {
+  return memory().freed(reinterpret_cast<uintptr_t>(address));
+}
+
+void set_elements(const void* elements, size_t bytes, size_t element) {
+  memory().set_elements({reinterpret_cast<uintptr_t>(elements), bytes, element});
+}
+void share_with_host(const void* allocation) {
+  memory().share_with_host(reinterpret_cast<uintptr_t>(allocation));
+}
+bool is_pinned(const void* address) {
+  const std::lock_guard lock(pinned_mutex);
+  const auto after = pinned.upper_bound(reinterpret_cast<uintptr_t>(address));
+  if (after == pinned.begin()) return false;
+  const auto& [begin, bytes] = *std::prev(after);
+  return reinterpret_cast<uintptr_t>(address) - begin < bytes;
+}
+
+void host_access(const void* address, const void* instruction) {
+  if (memory().host_may_use(reinterpret_cast<uintptr_t>(address))) return;
+  set_kernel_fault(cudaErrorIllegalAddress);
+  // A program that asks for no error must fail, too.
+  static const int at_exit = std::atexit([] {
+    if (cudaDeviceSynchronize() == cudaSuccess) return;
+    std::fflush(nullptr);
+    _exit(1);
+  });
+  static_cast<void>(at_exit);
+  static std::mutex mutex;
+  static std::set<const void*> told;
+  const std::lock_guard lock(mutex);
+  if (!told.insert(instruction).second) return;
+  publish("bounds in host code  " +
+          source_line_with_text(static_cast<const char*>(instruction) - 1) +
+          "\n  device memory in host code; with a GPU the program would crash here\n"
+          "  likely: a cudaMemcpy to the host is missing\n");
 }
 
 }  // namespace simulator
@@ -191,12 +280,18 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
   if (pointer == nullptr) return done(cudaErrorInvalidValue);
   *pointer = std::malloc(bytes);
+  const std::lock_guard lock(pinned_mutex);
+  if (*pointer != nullptr) pinned[reinterpret_cast<uintptr_t>(*pointer)] = bytes;
   return done(*pointer != nullptr || bytes == 0 ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int) {
   return cudaMallocHost(pointer, bytes);
 }
 cudaError_t cudaFreeHost(void* pointer) {
+  {
+    const std::lock_guard lock(pinned_mutex);
+    pinned.erase(reinterpret_cast<uintptr_t>(pointer));
+  }
   std::free(pointer);
   return cudaSuccess;
 }

@@ -49,7 +49,9 @@ cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned int flags) 
   const bool is_known = flags == cudaMemAttachGlobal || flags == cudaMemAttachHost;
   if (pointer == nullptr || bytes == 0 || !is_known) return refused();
   const cudaError_t error = cudaMalloc(pointer, bytes);
+  if (error != cudaSuccess) return error;
   // The host writes it unseen: for the check it counts as written.
-  if (error == cudaSuccess) simulator::mark_written(*pointer, bytes);
+  simulator::mark_written(*pointer, bytes);
+  simulator::share_with_host(*pointer);
   return error;
 }

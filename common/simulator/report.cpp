@@ -30,20 +30,31 @@ std::string describe_address(const void* address) {
     std::snprintf(text, sizeof text, "  the address %p is not device memory\n", address);
     return text;
   }
+  if (const Allocation freed = freed_allocation(address); freed.bytes != 0) {
+    std::snprintf(text, sizeof text,
+                  "  freed memory: %zu bytes into an allocation of %zu bytes that was freed\n"
+                  "  likely: cudaFree came too early, or the array's owner is gone\n",
+                  static_cast<size_t>(at - freed.begin), freed.bytes);
+    return text;
+  }
   const Allocation nearest = nearest_allocation(address);
-  if (nearest.bytes == 0) {
+  if (nearest.begin == 0) {
     std::snprintf(text, sizeof text, "  the address %p is device memory that is not allocated\n",
                   address);
-  } else if (at < nearest.begin) {
-    std::snprintf(text, sizeof text,
-                  "  the address is %zu bytes before the start of an allocation of %zu bytes\n",
-                  static_cast<size_t>(nearest.begin - at), nearest.bytes);
-  } else {
-    std::snprintf(text, sizeof text,
-                  "  the address is %zu bytes past the end of an allocation of %zu bytes\n",
-                  static_cast<size_t>(at - nearest.begin - nearest.bytes), nearest.bytes);
+    return text;
   }
-  return text;
+  const bool before = at < nearest.begin;
+  std::string elements;
+  if (nearest.element != 0)
+    elements = " (" + std::to_string(nearest.bytes / nearest.element) + " elements of " +
+               std::to_string(nearest.element) + ")";
+  std::snprintf(
+      text, sizeof text, "  the address is %zu bytes %s an allocation of %zu bytes%s\n",
+      static_cast<size_t>(before ? nearest.begin - at : at - nearest.begin - nearest.bytes),
+      before ? "before the start of" : "past the end of", nearest.bytes, elements.c_str());
+  return text + std::string(
+                    "  likely: a guard is missing or compares with the wrong size, or an index "
+                    "is wrong\n");
 }
 
 void publish(const std::string& report) {

@@ -1,5 +1,6 @@
 // Errors, device properties, streams, events, kernel attributes.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -14,7 +15,7 @@ namespace simulator {
 namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
-thread_local cudaError_t kernel_fault = cudaSuccess;
+std::atomic<cudaError_t> kernel_fault = cudaSuccess;  // whichever host thread launched it
 
 cudaError_t done(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
@@ -74,7 +75,8 @@ void set_last_error(cudaError_t error) {
   last_error = error;
 }
 void set_kernel_fault(cudaError_t error) {
-  last_error = kernel_fault = error;
+  last_error = error;
+  kernel_fault = error;
 }
 
 size_t dynamic_shared_limit(const void* kernel, size_t fixed) {
@@ -92,12 +94,13 @@ using namespace simulator;
 // A kernel's fault is forgotten once it was told; on a GPU it stays until the process ends. So one
 // wrong kernel does not hide what the next one does.
 cudaError_t cudaGetLastError() {
-  const cudaError_t error = last_error;
-  last_error = kernel_fault = cudaSuccess;
+  const cudaError_t fault = kernel_fault.exchange(cudaSuccess);
+  const cudaError_t error = last_error != cudaSuccess ? last_error : fault;
+  last_error = cudaSuccess;
   return error;
 }
 cudaError_t cudaPeekAtLastError() {
-  return last_error;
+  return last_error != cudaSuccess ? last_error : kernel_fault.load();
 }
 const char* cudaGetErrorName(cudaError_t error) {
   return find_error(error).name;
@@ -107,12 +110,11 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 
 cudaError_t cudaDeviceSynchronize() {
-  const cudaError_t error = kernel_fault;
-  kernel_fault = cudaSuccess;
-  return done(error);
+  return done(kernel_fault.exchange(cudaSuccess));
 }
 cudaError_t cudaDeviceReset() {
-  last_error = kernel_fault = cudaSuccess;
+  last_error = cudaSuccess;
+  kernel_fault = cudaSuccess;
   return cudaSuccess;
 }
 

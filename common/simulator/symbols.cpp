@@ -2,7 +2,10 @@
 
 #include <cxxabi.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <spawn.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +15,8 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <mutex>
+#include <set>
 #include <string_view>
 
 namespace simulator {
@@ -21,8 +26,12 @@ namespace {
 thread_local constinit char marker = 0;
 constexpr std::string_view kMarker = "_ZN9simulator12_GLOBAL__N_16markerE";
 
+// What the translator puts after each __shared__ array, with the array's name behind it.
+constexpr std::string_view kGapName = "simulator_gap_after_";
+
 struct Symbols {
   std::vector<SharedArray> shared;
+  std::vector<int16_t> owners;
   uintptr_t marker_offset = 0;
   std::map<uintptr_t, std::string> functions;  // by address in the file
 };
@@ -39,15 +48,58 @@ bool is_shared_array(std::string_view name) {
                                  "_ZZN9__gnu_cxx", "_ZZN9simulator"});
 }
 
-uintptr_t load_address() {
-  uintptr_t base = 0;
+struct Program {
+  uintptr_t start = 0, begin = 0, end = 0;  // where it was loaded; the addresses that it takes
+  size_t thread_local_bytes = 0;
+};
+Program find_program() {
+  Program program;
   dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* base) {
-        *static_cast<uintptr_t*>(base) = info->dlpi_addr;  // the first one is the program itself
-        return 1;
+      [](dl_phdr_info* info, size_t, void* result) {
+        Program& program = *static_cast<Program*>(result);
+        program.start = info->dlpi_addr;
+        program.begin = UINTPTR_MAX;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& part = info->dlpi_phdr[i];
+          if (part.p_type == PT_TLS) program.thread_local_bytes = part.p_memsz;
+          if (part.p_type != PT_LOAD) continue;
+          program.begin = std::min(program.begin, info->dlpi_addr + part.p_vaddr);
+          program.end = std::max(program.end, info->dlpi_addr + part.p_vaddr + part.p_memsz);
+        }
+        return 1;  // the first one is the program itself
       },
-      &base);
-  return base;
+      &program);
+  return program;
+}
+const Program& program() {
+  static const Program the_program = find_program();
+  return the_program;
+}
+
+/// Of "_ZZ6kernelPfE22simulator_gap_after_As" the array's symbol, "_ZZ6kernelPfE2As".
+std::string array_before(std::string_view gap) {
+  const size_t name = gap.rfind(kGapName);
+  size_t number = name;
+  while (std::isdigit(static_cast<unsigned char>(gap[number - 1]))) --number;
+  const size_t length = std::strtoul(gap.data() + number, nullptr, 10) - kGapName.size();
+  return std::string(gap.substr(0, number)) + std::to_string(length) +
+         std::string(gap.substr(name + kGapName.size()));
+}
+
+/// Fills in `owners`: `others` are the (offset, bytes) of all other thread_local variables.
+void find_owners(Symbols& symbols, const std::vector<std::pair<uintptr_t, size_t>>& others) {
+  if (symbols.shared.empty()) return;
+  const uintptr_t begin = symbols.shared[0].offset;
+  size_t end = begin;
+  for (const SharedArray& array : symbols.shared) end = std::max(end, array.offset + array.bytes);
+  symbols.owners.assign(end - begin, kGap);
+  const auto fill = [&](uintptr_t from, size_t bytes, int16_t owner) {
+    for (uintptr_t at = std::max(from, begin); at < std::min(from + bytes, end); ++at)
+      symbols.owners[at - begin] = owner;
+  };
+  for (const auto& [offset, bytes] : others) fill(offset, bytes, kOtherVariable);
+  for (size_t i = 0; i < symbols.shared.size(); ++i)
+    fill(symbols.shared[i].offset, symbols.shared[i].bytes, static_cast<int16_t>(i));
 }
 
 Symbols read_symbols() {
@@ -56,6 +108,8 @@ Symbols read_symbols() {
   const auto at = [&](size_t offset) { return image.data() + offset; };
   Symbols symbols;
   bool marker_found = false;
+  std::set<std::string> with_gap;
+  std::vector<std::pair<uintptr_t, size_t>> others;
   const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(at(0));
   const auto* sections = reinterpret_cast<const ElfW(Shdr)*>(at(header->e_shoff));
   for (int s = 0; s < header->e_shnum; ++s) {
@@ -70,8 +124,13 @@ Symbols read_symbols() {
       if (name == kMarker) {
         symbols.marker_offset = table[i].st_value;
         marker_found = true;
+      } else if (std::strstr(name, kGapName.data()) != nullptr) {
+        with_gap.insert(array_before(name));
       } else if (is_shared_array(name)) {
         symbols.shared.push_back({name, table[i].st_value, table[i].st_size});
+        continue;
+      } else {
+        others.emplace_back(table[i].st_value, table[i].st_size);
       }
     }
   }
@@ -81,6 +140,8 @@ Symbols read_symbols() {
   }
   std::sort(symbols.shared.begin(), symbols.shared.end(),
             [](const SharedArray& a, const SharedArray& b) { return a.offset < b.offset; });
+  for (SharedArray& array : symbols.shared) array.declares_itself = with_gap.contains(array.symbol);
+  find_owners(symbols, others);
   return symbols;
 }
 
@@ -95,8 +156,16 @@ const std::vector<SharedArray>& shared_arrays() {
   return symbols().shared;
 }
 
+const std::vector<int16_t>& shared_owners() {
+  return symbols().owners;
+}
+
 unsigned char* thread_local_base() {
   return reinterpret_cast<unsigned char*>(&marker) - symbols().marker_offset;
+}
+
+size_t thread_local_bytes() {
+  return program().thread_local_bytes;
 }
 
 size_t static_shared_bytes(const void* kernel) {
@@ -129,73 +198,99 @@ std::string function_name(const void* address) {
 }
 
 uintptr_t program_start() {
-  static const uintptr_t start = load_address();
-  return start;
+  return program().start;
+}
+bool is_in_program(uintptr_t address) {
+  return address - program().begin < program().end - program().begin;
 }
 
 namespace {
 
-/// "/path/to/file.cu:41", or "".
-std::string path_and_line(const void* instruction) {
-  char command[96];
-  std::snprintf(command, sizeof command, "addr2line -e /proc/%d/exe 0x%zx 2>/dev/null",
-                static_cast<int>(getpid()),
-                static_cast<size_t>(reinterpret_cast<uintptr_t>(instruction) - program_start()));
-  std::string line;
-  if (FILE* pipe = popen(command, "r")) {
-    char text[512];
-    if (std::fgets(text, sizeof text, pipe)) line = text;
-    pclose(pipe);
+/// addr2line as a child process that answers one address after the other: it reads the program's
+/// debug information once.
+class Addr2line {
+ public:
+  SourcePlace place(uintptr_t offset) {
+    const std::lock_guard lock(mutex_);
+    const auto [known, is_new] = places_.try_emplace(offset);
+    if (is_new) known->second = ask(offset);
+    return known->second;
   }
-  while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) line.pop_back();
-  line = line.substr(0, line.find(" ("));  // " (discriminator 3)"
-  return line.starts_with("??") || line.ends_with(":?") ? "" : line;
-}
+
+ private:
+  void start() {
+    started_by_ = getpid();
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, ends[1], 0);
+    posix_spawn_file_actions_adddup2(&files, ends[1], 1);
+    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+    std::string program = "/proc/" + std::to_string(getpid()) + "/exe";
+    std::string words[] = {"addr2line", "-e"};
+    char* arguments[] = {words[0].data(), words[1].data(), program.data(), nullptr};
+    pid_t child = 0;
+    if (posix_spawnp(&child, "addr2line", &files, nullptr, arguments, environ) == 0)
+      socket_ = ends[0];
+    else
+      close(ends[0]);
+    close(ends[1]);
+    posix_spawn_file_actions_destroy(&files);
+  }
+
+  SourcePlace ask(uintptr_t offset) {
+    if (started_by_ != getpid()) start();
+    char question[24];
+    const int length = std::snprintf(question, sizeof question, "0x%zx\n", offset);
+    if (socket_ < 0 || send(socket_, question, static_cast<size_t>(length), MSG_NOSIGNAL) != length)
+      return {};
+    std::string answer;  // "/path/to/file.cu:41 (discriminator 3)", "??:0", "file.cu:?"
+    for (char c = 0; c != '\n';) {
+      if (recv(socket_, &c, 1, 0) != 1) {
+        close(socket_);
+        socket_ = -1;
+        return {};
+      }
+      answer += c;
+    }
+    const size_t colon = answer.rfind(':');
+    const int line = colon == answer.npos ? 0 : std::atoi(answer.c_str() + colon + 1);
+    return line > 0 ? SourcePlace{answer.substr(0, colon), line} : SourcePlace{};
+  }
+
+  std::mutex mutex_;
+  std::map<uintptr_t, SourcePlace> places_;
+  int socket_ = -1;  // to the child
+  pid_t started_by_ = 0;
+};
 
 }  // namespace
 
+SourcePlace source_place(const void* instruction) {
+  static Addr2line addr2line;
+  return addr2line.place(reinterpret_cast<uintptr_t>(instruction) - program_start());
+}
+
 std::vector<SourcePlace> source_places(const std::vector<const void*>& instructions) {
-  std::vector<SourcePlace> places(instructions.size());
-  constexpr size_t kAtOnce = 2000;  // a command line has an end
-  for (size_t first = 0; first < places.size(); first += kAtOnce) {
-    std::string command = "addr2line -e /proc/" + std::to_string(getpid()) + "/exe";
-    const size_t end = std::min(first + kAtOnce, places.size());
-    for (size_t i = first; i < end; ++i) {
-      char offset[24];
-      std::snprintf(
-          offset, sizeof offset, " 0x%zx",
-          static_cast<size_t>(reinterpret_cast<uintptr_t>(instructions[i]) - program_start()));
-      command += offset;
-    }
-    FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
-    if (pipe == nullptr) return places;
-    char text[4096];
-    for (size_t i = first; i < end && std::fgets(text, sizeof text, pipe); ++i) {
-      const std::string line = text;
-      const size_t colon = line.rfind(':');
-      const int number = colon == line.npos ? 0 : std::atoi(line.c_str() + colon + 1);
-      if (number > 0) places[i] = {line.substr(0, colon), number};
-    }
-    pclose(pipe);
-  }
+  std::vector<SourcePlace> places;
+  for (const void* instruction : instructions) places.push_back(source_place(instruction));
   return places;
 }
 
-std::string source_line(const void* instruction) {
-  const std::string line = path_and_line(instruction);
-  return line.substr(line.rfind('/') + 1);
+std::string line_with_text(const SourcePlace& place) {
+  if (place.line == 0) return "(no line is known)";
+  std::ifstream file(place.path);
+  std::string text;
+  for (int number = place.line; number > 0; --number)
+    if (!std::getline(file, text)) text.clear();
+  text.erase(0, text.find_first_not_of(" \t"));
+  return place.path.substr(place.path.rfind('/') + 1) + ":" + std::to_string(place.line) + "   " +
+         text;
 }
 
 std::string source_line_with_text(const void* instruction) {
-  const std::string line = path_and_line(instruction);
-  if (line.empty()) return "(no line is known)";
-  const size_t colon = line.rfind(':');
-  std::ifstream file(line.substr(0, colon));
-  std::string text;
-  for (int number = std::atoi(line.c_str() + colon + 1); number > 0; --number)
-    if (!std::getline(file, text)) text.clear();
-  text.erase(0, text.find_first_not_of(' '));
-  return line.substr(line.rfind('/') + 1) + "   " + text;
+  return line_with_text(source_place(instruction));
 }
 
 }  // namespace simulator

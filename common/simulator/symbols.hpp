@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,18 @@ struct SharedArray {
   std::string symbol;  // mangled, as in "_ZZ6kernelPfE2As"
   uintptr_t offset;    // in the program's thread-local storage
   size_t bytes;
+  bool declares_itself = false;  // a call to declare_shared() follows it (shared_shape.h)
 };
 
 /// All of the program's __shared__ arrays, ordered by offset.
 const std::vector<SharedArray>& shared_arrays();
+/// What lies at each byte from the first __shared__ array to the end of the last: the array's place
+/// in shared_arrays(), or one of these.
+inline constexpr int16_t kGap = -1, kOtherVariable = -2;
+const std::vector<int16_t>& shared_owners();
 /// The start of the calling thread's copy of the thread-local storage that offsets count from.
 unsigned char* thread_local_base();
+size_t thread_local_bytes();
 /// Bytes of the __shared__ arrays of the kernel at this address.
 size_t static_shared_bytes(const void* kernel);
 
@@ -28,18 +35,22 @@ std::string function_name(const void* address);
 
 /// Where the program was loaded: instructions are told apart by their distance from here.
 uintptr_t program_start();
+/// Is this the program's own code or one of its static variables or constants?
+bool is_in_program(uintptr_t address);
 
 struct SourcePlace {
   std::string path;  // "" when the program has no line for the instruction
   int line = 0;
 };
-/// The places that these instructions come from, in their order. One run of addr2line for all.
+inline SourcePlace place_of(const std::source_location& where) {
+  return {where.file_name(), static_cast<int>(where.line())};
+}
+/// The place that an instruction comes from. Slow when it is asked for the first time.
+SourcePlace source_place(const void* instruction);
 std::vector<SourcePlace> source_places(const std::vector<const void*>& instructions);
 
-/// "file.cu:41   the line's text", as far as they are known. Slow, as source_line.
+/// "file.cu:41   the line's text", as far as they are known.
+std::string line_with_text(const SourcePlace& place);
 std::string source_line_with_text(const void* instruction);
-
-/// "file.cu:41", or "" when the program has no line for the instruction. Slow: runs addr2line.
-std::string source_line(const void* instruction);
 
 }  // namespace simulator

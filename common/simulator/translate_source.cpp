@@ -254,7 +254,8 @@ class Translator {
     for (size_t i = begin; i < chevron; ++i) name.push_back(i);
     const std::string kernel = joined(name);
     replace(begin, chevron,
-            "::simulator::launch_site(" + as_string(name) + ", [&](auto... args_) { " + kernel +
+            "::simulator::launch_site(" + as_string(name) +
+                ", [&](auto... args_) SIMULATOR_UNCHECKED { " + kernel +
                 "(args_...); }, [&](auto address_of_) -> decltype(address_of_(" + kernel +
                 ")) { return address_of_(" + kernel + "); }, ");
     replace(close, close + 2, ")");
@@ -293,6 +294,7 @@ class Translator {
     if (!is_extern) {
       if (tokens_[keyword].define == 0 && !in_function())
         fail(keyword, "shared memory: move this __shared__ variable into the kernel");
+      name_shared(begin, keyword);
       return;
     }
     const bool is_array = at_array();
@@ -302,13 +304,52 @@ class Translator {
       fail(keyword, "dynamic shared memory: write extern __shared__ TYPE NAME[];");
     if (tokens_[keyword].define == 0 && !in_function())
       fail(keyword, "dynamic shared memory: move this extern __shared__ array into the kernel");
-    const std::string name(tokens_[type.back()].text);
+    const std::string name(tokens_[type.back()].text), label = as_string({type.back()});
     type.pop_back();
     const std::string element = joined(type), rest = joined(extents);
     replace(
         begin, i - 1,
         (rest.empty() ? element + "* const " + name : element + " (* const " + name + ")" + rest) +
-            " = ::simulator::dynamic_shared<" + element + rest + ">()");
+            " = ::simulator::dynamic_shared<" + element + rest + ">(" + label + ")");
+  }
+
+  /// Puts a gap behind each variable of this declaration, and behind the declaration calls that
+  /// tell the variables' names, for reports. Declarations that are more than a plain list stay as
+  /// they are.
+  void name_shared(size_t first, size_t keyword) {
+    while (one_of(text(first - 1, keyword), {"static", "__device__"})) --first;
+    if (tokens_[keyword].define != 0 || !one_of(text(first - 1, keyword), {"{", "}", ";"})) return;
+    std::vector<std::pair<size_t, size_t>> variables;  // the name, and the , or ; behind it
+    size_t name = 0;                                   // 0: not seen yet
+    bool has_name = false;                             // what follows is no part of it
+    int depth = 0, angles = 0;
+    for (size_t i = keyword + 1;; ++i) {
+      const std::string_view token = text(i, keyword);
+      if (token.empty()) return;
+      if (depth == 0 && angles == 0 && one_of(token, {",", ";"})) {
+        if (name == 0) return;
+        variables.emplace_back(name, i);
+        if (token == ";") break;
+        name = 0, has_name = false;
+      } else if (one_of(token, {"(", "[", "{"})) {
+        const bool is_argument = one_of(text(i - 1, keyword), {"alignas", "__align__", "decltype"});
+        if (token == "(" && depth == 0 && !is_argument) return;  // a pointer to an array, say
+        has_name |= token == "[" && depth == 0;
+        ++depth;
+      } else if (one_of(token, {")", "]", "}"})) {
+        --depth;
+      } else if (depth == 0 && !has_name) {
+        angles += (token == "<") - (token == ">");
+        if (angles == 0 && tokens_[i].kind == Token::word) name = i;
+      }
+    }
+    std::string calls;
+    for (const auto& [variable, end] : variables) {
+      const std::string word(tokens_[variable].text), gap = "simulator_gap_after_" + word;
+      calls += " ::simulator::declare_shared(\"" + word + "\", " + word + ", " + gap + ");";
+      const bool is_last = text(end, keyword) == ";";
+      replace(end, end, ", " + gap + "[64]" + (is_last ? ";" + calls : ","));
+    }
   }
 
   /// `static __constant__`: __constant__ itself becomes "static", and C++ takes only one.

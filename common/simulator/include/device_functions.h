@@ -458,9 +458,8 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
   unsigned result = 0;
   for (int i = 0; i < 4; ++i) {
-    const unsigned digit = selector >> (4 * i) & 15;
-    const unsigned byte = static_cast<unsigned>(bytes >> (digit & 7) * 8) & 0xff;
-    result |= (digit < 8 ? byte : byte >= 0x80 ? 0xffu : 0u) << (8 * i);
+    const unsigned digit = selector >> (4 * i) & 7;
+    result |= (static_cast<unsigned>(bytes >> digit * 8) & 0xff) << (8 * i);
   }
   return result;
 }

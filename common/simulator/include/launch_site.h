@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "runtime_api.h"
+#include "shared_shape.h"
 
 namespace simulator {
 
@@ -16,9 +17,13 @@ struct Launch {
   cudaStream_t stream;
 };
 
-/// Runs `call(context)` once for each thread of the grid. Errors go where CUDA's go:
-/// cudaGetLastError.
-void launch(const Launch& launch, void (*call)(const void* context), const void* context);
+/// Runs `call(context)` once for each thread of the grid; `context` is an object of that many
+/// bytes. Errors go where CUDA's go: cudaGetLastError.
+void launch(const Launch& launch, void (*call)(const void* context), const void* context,
+            size_t context_bytes);
+
+/// For what runs on a thread of the grid before the kernel begins: it reads the host's memory.
+#define SIMULATOR_UNCHECKED __attribute__((no_sanitize_thread))
 
 struct ToAddress {
   template <class R, class... P>
@@ -66,10 +71,12 @@ auto launch_site(const char* kernel, Call call, OfKernel of_kernel, dim3 grid, d
   const void* address = nullptr;
   if constexpr (is_one_function) address = of_kernel(ToAddress{});
   const auto run = [=](auto... arguments) {
-    const auto thread = [&] { call(arguments...); };
+    const auto thread = [=]() SIMULATOR_UNCHECKED { call(arguments...); };
     launch(
         {kernel, address, grid, block, dynamic_shared, stream},
-        [](const void* context) { (*static_cast<decltype(&thread)>(context))(); }, &thread);
+        [](const void* context)
+            SIMULATOR_UNCHECKED { (*static_cast<decltype(&thread)>(context))(); },
+        &thread, sizeof thread);
   };
   if constexpr (is_one_function)
     return Site<decltype(run), std::invoke_result_t<OfKernel, ToParameters>>{run};
@@ -78,10 +85,10 @@ auto launch_site(const char* kernel, Call call, OfKernel of_kernel, dim3 grid, d
 }
 
 /// The block's dynamic shared memory. Only inside a kernel.
-void* dynamic_shared_memory();
+void* declare_dynamic_shared(const char* name, const SharedShape& shape);
 template <class T>
-T* dynamic_shared() {
-  return static_cast<T*>(dynamic_shared_memory());
+T* dynamic_shared(const char* name) {
+  return static_cast<T*>(declare_dynamic_shared(name, kShape<T[]>));
 }
 
 }  // namespace simulator

@@ -298,9 +298,8 @@ std::vector<long long> integers_on_host(int x, int y) {
           floor_half(int64_t{x} + y), floor_half(int64_t{x} + y + 1), floor_half(int64_t{ux} + uy),
           floor_half(int64_t{ux} + uy + 1),
           byte(1) + 256 * byte(3) + 65536 * byte(5) + (byte(7) << 24),
-          // digits 0 (a byte), f, 8 and b (signs of bytes 7, 0 and 3), from the lowest
-          byte(0) + (byte(7) >= 128 ? 0xff00u : 0) + (byte(0) >= 128 ? 0xff0000u : 0) +
-              (byte(3) >= 128 ? 0xff000000u : 0),
+          // of the digits 0, f, 8 and b, from the lowest, three bits count
+          byte(0) + 256 * byte(7) + 65536 * byte(0) + (byte(3) << 24),
           static_cast<uint32_t>(joined >> (32 - 9)), static_cast<uint32_t>(joined >> (41 - 32)), ux,
           uy, static_cast<int64_t>(reversed), lowest, ones + 100 * leading};
 }

@@ -27,8 +27,8 @@ std::string translated(const std::string& source) {
 /// What takes the place of `name<<<` when the name stands on one line. `label` is the name as a
 /// string literal.
 std::string site(const std::string& name, const std::string& label) {
-  return "::simulator::launch_site(" + label + ", [&](auto... args_) { " + name +
-         "(args_...); }, [&](auto address_of_) -> decltype(address_of_(" + name +
+  return "::simulator::launch_site(" + label + ", [&](auto... args_) SIMULATOR_UNCHECKED { " +
+         name + "(args_...); }, [&](auto address_of_) -> decltype(address_of_(" + name +
          ")) { return address_of_(" + name + "); }, ";
 }
 std::string site(const std::string& name) {
@@ -177,10 +177,10 @@ TEST_CASE("translate: dynamic shared memory becomes a pointer") {
     return body.substr(11, body.size() - 13);
   };
   CHECK(in_kernel("extern __shared__ float s[];") ==
-        "float* const s = ::simulator::dynamic_shared<float>();");
+        "float* const s = ::simulator::dynamic_shared<float>(\"s\");");
   for (const std::string type : {"float4", "T", "unsigned char", "std::uint8_t", "const int",
                                  "vec<T, 4>", "long long unsigned int"}) {
-    const std::string want = type + "* const s = ::simulator::dynamic_shared<" + type + ">();";
+    const std::string want = type + "* const s = ::simulator::dynamic_shared<" + type + ">(\"s\");";
     for (const std::string before :
          {"extern __shared__ ", "__shared__ extern ", "extern __shared__ __align__(16) ",
           "extern __align__(sizeof(float4)) __shared__ ", "alignas(16) extern __shared__ ",
@@ -192,22 +192,42 @@ TEST_CASE("translate: dynamic shared memory becomes a pointer") {
     CHECK(in_kernel("extern __shared__ " + type + " __align__(16) s[];") == want);
   }
   CHECK(in_kernel("extern volatile __shared__ int s[];") ==
-        "volatile int* const s = ::simulator::dynamic_shared<volatile int>();");
+        "volatile int* const s = ::simulator::dynamic_shared<volatile int>(\"s\");");
   CHECK(in_kernel("extern __shared__ float s[][4];") ==
-        "float (* const s)[4] = ::simulator::dynamic_shared<float[4]>();");
+        "float (* const s)[4] = ::simulator::dynamic_shared<float[4]>(\"s\");");
   CHECK(in_kernel("extern __shared__ // why\n  float\n  s[];") ==
-        "float* const s = ::simulator::dynamic_shared<float>()\n\n;");
+        "float* const s = ::simulator::dynamic_shared<float>(\"s\")\n\n;");
   CHECK(in_kernel("extern __shared__ float s[]; float* t = s;") ==
-        "float* const s = ::simulator::dynamic_shared<float>(); float* t = s;");
+        "float* const s = ::simulator::dynamic_shared<float>(\"s\"); float* t = s;");
   CHECK(translated("#define SHARED(T) extern __shared__ T s[]\nint x;") ==
-        "#define SHARED(T) T* const s = ::simulator::dynamic_shared<T>()\nint x;");
+        "#define SHARED(T) T* const s = ::simulator::dynamic_shared<T>(\"s\")\nint x;");
 }
 
-TEST_CASE("translate: static shared arrays and other externs are left alone") {
+TEST_CASE("translate: a shared array gets a gap behind it, and a name") {
+  const auto call = [](const std::string& name) {
+    return " ::simulator::declare_shared(\"" + name + "\", " + name + ", simulator_gap_after_" +
+           name + ");";
+  };
+  for (const std::string declaration :
+       {"__shared__ float s[32][33]", "static __shared__ T s[N]",
+        "__shared__ alignas(16) float s[4]", "__device__ __shared__ int s",
+        "__shared__ Pair<int, float> s[a < b ? 1 : 2]", "volatile __shared__ unsigned int *s",
+        "__shared__ struct { int a, b; } s"}) {
+    CAPTURE(declaration);
+    CHECK(translated("void k() { " + declaration + "; int x; }") ==
+          "void k() { " + declaration + ", simulator_gap_after_s[64];" + call("s") + " int x; }");
+  }
+  CHECK(translated("void k() { __shared__ float s[b * b],\n  t; }") ==
+        "void k() { __shared__ float s[b * b], simulator_gap_after_s[64],\n  t, "
+        "simulator_gap_after_t[64];" +
+            call("s") + call("t") + " }");
+}
+
+TEST_CASE("translate: other shared arrays and other externs are left alone") {
   for (const std::string source :
-       {"void k() { __shared__ float s[32][33]; }", "void k() { static __shared__ T s[N]; }",
-        "void k() { __shared__ alignas(16) float s[4], t[4]; }", "extern float s[];",
-        "extern \"C\" __global__ void k(float* s);", "void k() { __device__ __shared__ int x; }"})
+       {"void k() { __shared__ float (*s)[4]; }", "void k() { if (x) __shared__ float s[4]; }",
+        "#define SHARED(T, n) __shared__ T n[4];\nint x;", "extern float s[];",
+        "extern \"C\" __global__ void k(float* s);"})
     CHECK(translated(source) == source);
 }
 

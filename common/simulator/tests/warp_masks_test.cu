@@ -12,7 +12,17 @@ constexpr unsigned kMasks[] = {kAll, 0x1u, 0x80000000u, 0xffu, 0xaaaaaaaau, 0x00
 
 constexpr int kArguments = 32, kKinds = 4;
 
-/// out[kind][argument][lane]. Lanes outside the mask do something else meanwhile.
+/// The lane that lane `lane` reads: as the programming guide says it.
+__host__ __device__ int source_of(int kind, int lane, int argument, int width) {
+  const int first = lane / width * width, end = first + width;
+  if (kind == 0) return first + argument % width;
+  const int source = kind == 1 ? lane - argument : kind == 2 ? lane + argument : lane ^ argument;
+  if (kind == 1) return source < first ? lane : source;
+  return source >= end ? lane : source;
+}
+
+/// out[kind][argument][lane]. Lanes outside the mask do something else meanwhile. A lane whose
+/// source takes no part, so that its value would be undefined, reads itself.
 template <class T>
 __global__ void masked_shuffles(unsigned mask, int width, T* out) {
   const int lane = threadIdx.x;
@@ -20,23 +30,17 @@ __global__ void masked_shuffles(unsigned mask, int width, T* out) {
   if (mask >> lane & 1) {
     for (int a = 0; a < kArguments; ++a) {
       T* const row = out + a * 32 + lane;
-      row[0 * kArguments * 32] = __shfl_sync(mask, mine, a, width);
-      row[1 * kArguments * 32] = __shfl_up_sync(mask, mine, a, width);
-      row[2 * kArguments * 32] = __shfl_down_sync(mask, mine, a, width);
-      row[3 * kArguments * 32] = __shfl_xor_sync(mask, mine, a, width);
+      const auto argument = [&](int kind, int own) {
+        return mask >> source_of(kind, lane, a, width) & 1 ? a : own;
+      };
+      row[0 * kArguments * 32] = __shfl_sync(mask, mine, argument(0, lane % width), width);
+      row[1 * kArguments * 32] = __shfl_up_sync(mask, mine, argument(1, 0), width);
+      row[2 * kArguments * 32] = __shfl_down_sync(mask, mine, argument(2, 0), width);
+      row[3 * kArguments * 32] = __shfl_xor_sync(mask, mine, argument(3, 0), width);
     }
   } else {
     for (int i = 0; i < kKinds * kArguments; ++i) out[i * 32 + lane] = T(0);
   }
-}
-
-/// The lane that lane `lane` reads: as the programming guide says it.
-int source_of(int kind, int lane, int argument, int width) {
-  const int first = lane / width * width, end = first + width;
-  if (kind == 0) return first + argument % width;
-  const int source = kind == 1 ? lane - argument : kind == 2 ? lane + argument : lane ^ argument;
-  if (kind == 1) return source < first ? lane : source;
-  return source >= end ? lane : source;
 }
 
 template <class T>
@@ -50,7 +54,6 @@ void check_masked_shuffles() {
         for (int a = 0; a < kArguments; ++a)
           for (int lane = 0; lane < 32; ++lane) {
             const int source = source_of(kind, lane, a, width);
-            // What a lane that takes no part holds is undefined.
             if (!(mask >> lane & 1) || !(mask >> source & 1)) continue;
             wrong += got[(kind * kArguments + a) * 32 + lane] != static_cast<T>(source * 10 + 1);
           }

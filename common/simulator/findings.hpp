@@ -1,0 +1,32 @@
+// What the checks found in one launch, over all workers: a report for each kind, array and pair of
+// source lines, with a count.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "common/simulator/symbols.hpp"
+#include "runtime_api.h"
+
+namespace simulator {
+
+struct Finding {
+  const char* kind;  // "race", "init", "bounds", "barrier"
+  uintptr_t array;   // anything that tells arrays apart
+  cudaError_t error;
+};
+
+/// Counts a finding at two instructions (or one, given twice). `report` makes all lines of the
+/// report but the count; it is called for the first of its kind only.
+void count_finding(const Finding& finding, const void* first, const void* second,
+                   const std::function<std::string()>& report);
+/// The same at one place of the source.
+void count_finding(const Finding& finding, const SourcePlace& place,
+                   const std::function<std::string()>& report);
+
+/// The reports of the launch that has just ended, and its error; forgets them.
+std::pair<cudaError_t, std::string> take_findings();
+
+}  // namespace simulator
