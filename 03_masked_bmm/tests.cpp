@@ -449,13 +449,13 @@ TEST_CASE("sizes of zero") {
 }
 
 // K = 0: the simulator would spend half a minute on the barriers of so many blocks.
-TEST_CASE("more matrices than a grid's z has blocks") {
+TEST_CASE("more matrices than a grid's z has blocks", "[large]") {
   const int64_t batch = 65'537, K = device_has_clock() ? 3 : 0;
   const Mask mask = make_mask("random:0.5", batch, 1, 2, true, 8);
   for_each_step([&](const Step<Launcher>& step) { Problem(batch, 1, 2, K, mask).check(step); });
 }
 
-TEST_CASE("more rows of blocks than a grid's y has") {
+TEST_CASE("more rows of blocks than a grid's y has", "[large]") {
   const int64_t M = 65'535 * 128 + 1, K = device_has_clock() ? 3 : 0;
   const Mask mask = mask_where(1, M, 1, [](int64_t, int64_t i, int64_t) { return i % 3 == 0; });
   SECTION("coarse_masks") {

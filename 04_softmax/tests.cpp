@@ -126,7 +126,7 @@ TEST_CASE("any shape") {
     check_step(step, normal(rows, cols), rows, cols);
 }
 
-TEST_CASE("more rows than a grid has blocks in y") {
+TEST_CASE("more rows than a grid has blocks in y", "[large]") {
   const auto step = each_step();
   check_step(step, normal(65537, 2), 65537, 2);
 }

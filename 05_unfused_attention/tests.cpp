@@ -278,7 +278,7 @@ TEST_CASE("scale_mask") {
                score_layout(a, "preatt"), 1, preatt);
 }
 
-TEST_CASE("scale_mask with more rows than a grid has blocks in y") {
+TEST_CASE("scale_mask with more rows than a grid has blocks in y", "[large]") {
   const Attention a = {.B = 32769, .T = 2, .C = 1, .NH = 1, .block_size = 32};
   const std::vector<float> preatt = normal(a.scores(), 1);
   const Expected want = unfused::scale_mask_reference(a, preatt, all_rows(a.heads() * a.T));

@@ -157,6 +157,7 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   if (checks)
     checks->begin_block(grid.number, block.x + gridDim.x * (block.y + gridDim.y * block.z),
                         static_cast<int>(threads_.size()));
+  async_copies.begin_block();
   profile = profiling() ? &own_profile_ : nullptr;
   if (profile) profile->begin_block(static_cast<int>(threads_.size()));
   the_worker = this;

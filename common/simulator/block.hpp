@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/backend.hpp"
+#include "common/simulator/async_copies.hpp"
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/order.hpp"
@@ -104,6 +105,7 @@ class Worker {
   [[noreturn]] void crash_in_spin(const void* instruction) { crash(kSpin, nullptr, instruction); }
 
   tutorial::Work work;
+  AsyncCopies async_copies;
   Checks* checks = nullptr;  // null when they are off
   Progress progress;
   Profile* profile = nullptr;  // null when none is wanted

@@ -131,6 +131,19 @@ bool Checks::ordered(const Record& before, bool is_global) const {
 void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now, bool is_global,
                    uintptr_t address) {
   const bool writes = kind != AccessKind::read;
+  const bool pending = cell.copy_pending && cell.write.epoch == now.epoch;
+  cell.copy_pending = pending;
+  if (kind == AccessKind::copy_ends) {  // its beginning was the write that others could race with
+    if (pending && cell.write.thread == now.thread) {
+      cell.write.time = now.time;
+      cell.copy_pending = 0;
+    }
+    return;
+  }
+  if (pending) {
+    report_race(cell.write, AccessKind::copy_begins, now, kind, is_global, address);
+    return;
+  }
   // Between blocks only atomics can order anything; after one, the simulator gives the benefit of
   // the doubt, so that a last block may read what the others left.
   const auto excused = [&](const Record& before) {
@@ -151,6 +164,7 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
     cell.write = now;
     cell.write_bytes = bytes;
     cell.write_is_atomic = atomic;
+    cell.copy_pending = kind == AccessKind::copy_begins;
     cell.reads[0] = cell.reads[1] = {};
     return;
   }
@@ -248,7 +262,8 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
     const uint8_t mask = static_cast<uint8_t>((0xfu << (at - four)) & (0xfu >> (four + 4 - end)));
     SharedCell& cell = cells[(four - (begin & ~uintptr_t{3})) / 4];
     const uint8_t written = cell.run == run_ ? cell.written : 0;
-    if (kind != AccessKind::write && (written & mask) != mask) report_unwritten(now, false, at);
+    const bool reads = kind == AccessKind::read || kind == AccessKind::atomic;
+    if (reads && (written & mask) != mask) report_unwritten(now, false, at);
     if (kind != AccessKind::read) {
       cell.run = run_;
       cell.written = written | mask;
@@ -300,6 +315,9 @@ const char* done_by(AccessKind kind) {
       return "  read by    ";
     case AccessKind::write:
       return "  written by ";
+    case AccessKind::copy_begins:
+    case AccessKind::copy_ends:
+      return "  copied by  ";
     default:
       return "  atomic by  ";
   }
@@ -330,6 +348,9 @@ void Checks::report_race(const Record& before, AccessKind before_kind, const Rec
 
 std::string Checks::cause_of_race(const Record& before, AccessKind before_kind, const Record& now,
                                   AccessKind now_kind, bool is_global) const {
+  if (before_kind == AccessKind::copy_begins)
+    return "  likely: the asynchronous copy was not waited for: __pipeline_wait_prior(), then "
+           "__syncthreads()\n";
   const bool both_write = before_kind != AccessKind::read && now_kind != AccessKind::read;
   const bool one_atomic = (before_kind == AccessKind::atomic) != (now_kind == AccessKind::atomic);
   if (is_global && before.block != block_) {

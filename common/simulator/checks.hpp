@@ -16,7 +16,13 @@ namespace simulator {
 
 class Worker;
 
-enum class AccessKind : uint8_t { read, write, atomic };
+enum class AccessKind : uint8_t {
+  read,
+  write,
+  atomic,
+  copy_begins,  // an asynchronous copy to shared memory: from now on nobody may touch it …
+  copy_ends     // … until the thread that asked has waited for it
+};
 
 /// A worker's part of the checks: the clocks of the block that it runs, and the cells of its shared
 /// memory.

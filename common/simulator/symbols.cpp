@@ -228,7 +228,7 @@ class Addr2line {
     posix_spawn_file_actions_adddup2(&files, ends[1], 1);
     posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
     std::string program = "/proc/" + std::to_string(getpid()) + "/exe";
-    std::string words[] = {"addr2line", "-e"};
+    std::string words[] = {"addr2line", "-aie"};  // addresses, functions inlined there
     char* arguments[] = {words[0].data(), words[1].data(), program.data(), nullptr};
     pid_t child = 0;
     if (posix_spawnp(&child, "addr2line", &files, nullptr, arguments, environ) == 0)
@@ -241,22 +241,42 @@ class Addr2line {
 
   SourcePlace ask(uintptr_t offset) {
     if (started_by_ != getpid()) start();
-    char question[24];
-    const int length = std::snprintf(question, sizeof question, "0x%zx\n", offset);
+    // Address 0, which nothing lies at, marks the end of the answer.
+    char question[32];
+    const int length = std::snprintf(question, sizeof question, "0x%zx\n0\n", offset);
     if (socket_ < 0 || send(socket_, question, static_cast<size_t>(length), MSG_NOSIGNAL) != length)
       return {};
-    std::string answer;  // "/path/to/file.cu:41 (discriminator 3)", "??:0", "file.cu:?"
-    for (char c = 0; c != '\n';) {
-      if (recv(socket_, &c, 1, 0) != 1) {
+    read_line();  // the address
+    SourcePlace first, best;
+    while (socket_ >= 0) {
+      // "/path/to/file.cu:41 (discriminator 3)", "??:0", "file.cu:?"; then the caller that has it
+      // inlined
+      const std::string line = read_line();
+      if (line.starts_with("0x")) break;
+      const size_t colon = line.rfind(':');
+      const int number = colon == line.npos ? 0 : std::atoi(line.c_str() + colon + 1);
+      if (number == 0) continue;
+      const SourcePlace place{line.substr(0, colon), number};
+      if (first.line == 0) first = place;
+      // What __ldg() and its kin do is the doing of the kernel that calls them.
+      if (best.line == 0 && place.path.find("/simulator/include/") == place.path.npos) best = place;
+    }
+    read_line();  // "??:0"
+    return best.line > 0 ? best : first;
+  }
+
+  /// The next line of the child's; "" when it is gone.
+  std::string read_line() {
+    std::string line;
+    for (char c = 0; socket_ >= 0 && c != '\n';) {
+      if (recv(socket_, &c, 1, 0) == 1) {
+        line += c;
+      } else {
         close(socket_);
         socket_ = -1;
-        return {};
       }
-      answer += c;
     }
-    const size_t colon = answer.rfind(':');
-    const int line = colon == answer.npos ? 0 : std::atoi(answer.c_str() + colon + 1);
-    return line > 0 ? SourcePlace{answer.substr(0, colon), line} : SourcePlace{};
+    return line;
   }
 
   std::mutex mutex_;

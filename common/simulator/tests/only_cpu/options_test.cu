@@ -34,7 +34,7 @@ const tutorial::Step<Launcher> kCounts = {
 
 }  // namespace
 
-TEST_CASE("--no-checks switches the checks off", "[options]") {
+TEST_CASE("The option --no-checks switches the checks off", "[options]") {
   const Restored restored;
   simulator::switch_checks(true);
   simulator::set_thread_order(0);
@@ -44,7 +44,7 @@ TEST_CASE("--no-checks switches the checks off", "[options]") {
   CHECK_THAT(run_copies({"--help"}).out, ContainsSubstring("--no-checks"));
 }
 
-TEST_CASE("--thread-order shuffles the order of threads", "[options]") {
+TEST_CASE("The option --thread-order shuffles the order of threads", "[options]") {
   const Restored restored;
   CHECK(run_copies({"--thread-order", "0"}, {kCounts}).status == 0);
   CHECK(run_copies({"--thread-order", "7"}, {kCounts}).status == 1);

@@ -1,0 +1,61 @@
+#include "common/simulator/async_copies.hpp"
+
+#include <csignal>
+#include <cstring>
+
+#include "common/simulator/block.hpp"
+#include "cuda_pipeline.h"
+
+using namespace simulator;
+
+namespace {
+
+Worker& worker_in_kernel() {
+  if (current_worker() != nullptr) return *current_worker();
+  std::fputs("An asynchronous copy was called outside a kernel.\n", stderr);
+  std::abort();
+}
+
+}  // namespace
+
+void __pipeline_memcpy_async(void* shared, const void* global, size_t size, size_t zfill) {
+  Worker& worker = worker_in_kernel();
+  const void* instruction = __builtin_return_address(0);
+  const uintptr_t to = reinterpret_cast<uintptr_t>(shared);
+  const uintptr_t from = reinterpret_cast<uintptr_t>(global);
+  if (!worker.is_shared(to) || (size != 4 && size != 8 && size != 16) || zfill > size)
+    throw Fault(cudaErrorIllegalAddress,
+                "bounds in " + std::string(worker.kernel()) +
+                    "\n  __pipeline_memcpy_async copies 4, 8 or 16 bytes into shared memory\n");
+  const size_t read = size - zfill;
+  if (to % size != 0 || (read > 0 && from % size != 0))
+    worker.crash(SIGBUS, to % size != 0 ? shared : global,
+                 static_cast<const char*>(instruction) - 1);
+  if (read > 0) {
+    worker.work.global_load_bytes += static_cast<int64_t>(read);
+    if (worker.profile)
+      worker.profile->access(worker.current(), worker.call_before(instruction), Access::load, from,
+                             read);
+    if (worker.checks) worker.checks->global_access(from, read, AccessKind::read, instruction);
+  }
+  worker.work.shared_stores += 1;
+  if (worker.checks) worker.checks->shared_access(to, size, AccessKind::copy_begins, instruction);
+  worker.async_copies.add(worker.current(), {shared, global, size, zfill, instruction});
+}
+
+void __pipeline_commit() {
+  Worker& worker = worker_in_kernel();
+  worker.async_copies.commit(worker.current());
+}
+
+void __pipeline_wait_prior(size_t groups) {
+  Worker& worker = worker_in_kernel();
+  for (const AsyncCopy& copy : worker.async_copies.take(worker.current(), groups)) {
+    const size_t read = copy.size - copy.zfill;
+    if (read > 0) std::memcpy(copy.to, copy.from, read);
+    std::memset(static_cast<char*>(copy.to) + read, 0, copy.zfill);
+    if (worker.checks)
+      worker.checks->shared_access(reinterpret_cast<uintptr_t>(copy.to), copy.size,
+                                   AccessKind::copy_ends, copy.instruction);
+  }
+}
