@@ -86,11 +86,8 @@ Worker::Worker()
     std::exit(2);
   }
   dynamic_begin_ = reinterpret_cast<uintptr_t>(dynamic_shared_);
-  if (!shared_arrays().empty()) {
-    const SharedArray& last = shared_arrays().back();
-    static_begin_ = reinterpret_cast<uintptr_t>(thread_local_base()) + shared_arrays()[0].offset;
-    static_bytes_ = last.offset + last.bytes - shared_arrays()[0].offset;
-  }
+  static_begin_ = reinterpret_cast<uintptr_t>(thread_local_base()) + shared_begin();
+  static_bytes_ = shared_owners().size();
   thread_begin_ = reinterpret_cast<uintptr_t>(thread_local_base());
   thread_bytes_ = thread_local_bytes();
   stack_t signal_stack{};
@@ -667,7 +664,7 @@ std::string Worker::shared_name(uintptr_t address) const {
   const int16_t owner = shared_owners()[address - static_begin_];
   if (owner < 0) return "shared memory";
   const SharedArray& array = shared_arrays()[static_cast<size_t>(owner)];
-  const size_t byte = address - static_begin_ - (array.offset - shared_arrays()[0].offset);
+  const size_t byte = address - static_begin_ - (array.offset - shared_begin());
   return start + short_name(array.symbol) + ", byte " + std::to_string(byte) + " of " +
          std::to_string(array.bytes);
 }

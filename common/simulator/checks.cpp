@@ -51,10 +51,7 @@ void switch_checks(bool on) {
 // ---- The clocks of a block
 
 Checks::Checks(Worker& worker) : worker_(worker) {
-  size_t bytes = 0;
-  for (const SharedArray& array : shared_arrays())
-    bytes = std::max(bytes, array.offset + array.bytes - shared_arrays()[0].offset);
-  static_cells_.resize(bytes / 4 + 2);
+  static_cells_.resize(shared_owners().size() / 4 + 2);
   dynamic_cells_.resize(kSharedPerBlockOptin / 4);
   for (const SharedArray& array : shared_arrays())
     declared_run_.push_back(array.declares_itself ? 0 : kAlways);
@@ -218,7 +215,8 @@ void Checks::global_access(uintptr_t address, size_t bytes, AccessKind kind,
 }
 
 void Checks::declare(uintptr_t array) {
-  const int16_t owner = shared_owners()[array - worker_.static_shared()];
+  const uintptr_t offset = array - worker_.static_shared();
+  const int16_t owner = offset < shared_owners().size() ? shared_owners()[offset] : kOtherVariable;
   if (owner >= 0) declared_run_[static_cast<size_t>(owner)] = run_;
 }
 
@@ -228,7 +226,7 @@ bool Checks::in_shared_array(uintptr_t address, size_t bytes) const {
   if (owner < 0) return false;
   const auto index = static_cast<size_t>(owner);
   const SharedArray& array = shared_arrays()[index];
-  const uintptr_t begin = worker_.static_shared() + array.offset - shared_arrays()[0].offset;
+  const uintptr_t begin = worker_.static_shared() + array.offset - shared_begin();
   return address - begin + bytes <= array.bytes &&
          (declared_run_[index] == run_ || declared_run_[index] == kAlways);
 }
@@ -401,8 +399,8 @@ void Checks::report_unwritten(const Record& now, bool is_global, uintptr_t addre
            "\n  read by    " + place(now, is_global) + "  nobody wrote it before\n" +
            (is_global ? "  likely: an input was not copied in full, or an earlier kernel left "
                         "elements out\n"
-                      : "  likely: the loop or the guard that fills the array leaves elements out, "
-                        "or the index is wrong\n");
+                      : "  likely: what fills the array leaves elements out, a barrier is missing "
+                        "before this line, or its index is wrong\n");
   });
 }
 

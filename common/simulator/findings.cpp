@@ -2,6 +2,7 @@
 
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <tuple>
 
 namespace simulator {
@@ -11,6 +12,7 @@ constexpr size_t kMostReports = 10;  // of one launch: more say no more
 
 using Line = std::pair<std::string, int>;
 struct Lines {
+  int rank;  // what comes first: init often follows from the others
   std::string kind;
   Line first, second;
   uintptr_t array;
@@ -28,6 +30,10 @@ std::map<Lines, Found> all;                      // ordered by kind and line, on
 std::map<Instructions, Found*> by_instructions;  // the same, at hand
 size_t reports = 0;
 
+int rank_of(std::string_view kind) {
+  return kind == "bounds" ? 0 : kind == "barrier" ? 1 : kind == "race" ? 2 : 3;
+}
+
 Line line_of(const SourcePlace& place, const void* instruction) {
   if (place.line > 0) return {place.path, place.line};
   return {"", static_cast<int>(reinterpret_cast<uintptr_t>(instruction) - program_start())};
@@ -36,7 +42,8 @@ Line line_of(const SourcePlace& place, const void* instruction) {
 Found& at(const Finding& finding, Line first, Line second,
           const std::function<std::string()>& report) {
   if (second < first) std::swap(first, second);
-  const auto [entry, is_new] = all.try_emplace({finding.kind, first, second, finding.array});
+  const auto [entry, is_new] =
+      all.try_emplace({rank_of(finding.kind), finding.kind, first, second, finding.array});
   if (is_new) {
     entry->second.error = finding.error;
     if (++reports <= kMostReports) entry->second.report = report();
@@ -69,7 +76,7 @@ std::pair<cudaError_t, std::string> take_findings() {
   cudaError_t error = cudaSuccess;
   std::string text;
   for (const auto& [lines, found] : all) {
-    if (error != cudaErrorIllegalAddress) error = found.error;
+    if (error == cudaSuccess) error = found.error;
     if (!found.report.empty())
       text += found.report + "  seen " + std::to_string(found.count) +
               (found.count == 1 ? " time\n" : " times\n");

@@ -31,6 +31,7 @@ constexpr std::string_view kGapName = "simulator_gap_after_";
 
 struct Symbols {
   std::vector<SharedArray> shared;
+  uintptr_t begin = 0;  // of the arrays and the gaps between them
   std::vector<int16_t> owners;
   uintptr_t marker_offset = 0;
   std::map<uintptr_t, std::string> functions;  // by address in the file
@@ -86,12 +87,20 @@ std::string array_before(std::string_view gap) {
          std::string(gap.substr(name + kGapName.size()));
 }
 
-/// Fills in `owners`: `others` are the (offset, bytes) of all other thread_local variables.
-void find_owners(Symbols& symbols, const std::vector<std::pair<uintptr_t, size_t>>& others) {
+/// (offset, bytes) of thread_local variables.
+using Variables = std::vector<std::pair<uintptr_t, size_t>>;
+
+/// Fills in `begin` and `owners`.
+void find_owners(Symbols& symbols, const Variables& gaps, const Variables& others) {
   if (symbols.shared.empty()) return;
-  const uintptr_t begin = symbols.shared[0].offset;
-  size_t end = begin;
-  for (const SharedArray& array : symbols.shared) end = std::max(end, array.offset + array.bytes);
+  uintptr_t begin = UINTPTR_MAX, end = 0;
+  const auto include = [&](uintptr_t offset, size_t bytes) {
+    begin = std::min(begin, offset);
+    end = std::max(end, offset + bytes);
+  };
+  for (const SharedArray& array : symbols.shared) include(array.offset, array.bytes);
+  for (const auto& [offset, bytes] : gaps) include(offset, bytes);
+  symbols.begin = begin;
   symbols.owners.assign(end - begin, kGap);
   const auto fill = [&](uintptr_t from, size_t bytes, int16_t owner) {
     for (uintptr_t at = std::max(from, begin); at < std::min(from + bytes, end); ++at)
@@ -109,7 +118,7 @@ Symbols read_symbols() {
   Symbols symbols;
   bool marker_found = false;
   std::set<std::string> with_gap;
-  std::vector<std::pair<uintptr_t, size_t>> others;
+  Variables gaps, others;
   const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(at(0));
   const auto* sections = reinterpret_cast<const ElfW(Shdr)*>(at(header->e_shoff));
   for (int s = 0; s < header->e_shnum; ++s) {
@@ -126,6 +135,7 @@ Symbols read_symbols() {
         marker_found = true;
       } else if (std::strstr(name, kGapName.data()) != nullptr) {
         with_gap.insert(array_before(name));
+        gaps.emplace_back(table[i].st_value, table[i].st_size);
       } else if (is_shared_array(name)) {
         symbols.shared.push_back({name, table[i].st_value, table[i].st_size});
         continue;
@@ -141,7 +151,7 @@ Symbols read_symbols() {
   std::sort(symbols.shared.begin(), symbols.shared.end(),
             [](const SharedArray& a, const SharedArray& b) { return a.offset < b.offset; });
   for (SharedArray& array : symbols.shared) array.declares_itself = with_gap.contains(array.symbol);
-  find_owners(symbols, others);
+  find_owners(symbols, gaps, others);
   return symbols;
 }
 
@@ -156,6 +166,9 @@ const std::vector<SharedArray>& shared_arrays() {
   return symbols().shared;
 }
 
+uintptr_t shared_begin() {
+  return symbols().begin;
+}
 const std::vector<int16_t>& shared_owners() {
   return symbols().owners;
 }
@@ -258,8 +271,10 @@ class Addr2line {
       if (number == 0) continue;
       const SourcePlace place{line.substr(0, colon), number};
       if (first.line == 0) first = place;
-      // What __ldg() and its kin do is the doing of the kernel that calls them.
-      if (best.line == 0 && place.path.find("/simulator/include/") == place.path.npos) best = place;
+      // What __ldg() and std::max() do is the doing of the kernel that calls them.
+      const bool is_library = place.path.starts_with("/usr/") ||
+                              place.path.find("/simulator/include/") != place.path.npos;
+      if (best.line == 0 && !is_library) best = place;
     }
     read_line();  // "??:0"
     return best.line > 0 ? best : first;

@@ -20,9 +20,10 @@ struct SharedArray {
 
 /// All of the program's __shared__ arrays, ordered by offset.
 const std::vector<SharedArray>& shared_arrays();
-/// What lies at each byte from the first __shared__ array to the end of the last: the array's place
-/// in shared_arrays(), or one of these.
+/// Where the __shared__ arrays and the gaps between them begin, and what lies at each byte from
+/// there on: the array's place in shared_arrays(), or one of these.
 inline constexpr int16_t kGap = -1, kOtherVariable = -2;
+uintptr_t shared_begin();
 const std::vector<int16_t>& shared_owners();
 /// The start of the calling thread's copy of the thread-local storage that offsets count from.
 unsigned char* thread_local_base();

@@ -2,7 +2,12 @@
 // else stays as it is, on the line where it was:
 //
 //   kernel<<<grid, block>>>(x);   ->  ::simulator::launch_site("kernel", …, grid, block)(x);
-//   extern __shared__ float s[];  ->  float* const s = ::simulator::dynamic_shared<float>();
+//   extern __shared__ float s[];  ->  float* const s = ::simulator::dynamic_shared<float>("s");
+//
+// Behind a `__shared__` array it puts a gap, and a call that tells the array's name for reports:
+//
+//   __shared__ int a[4];          ->  __shared__ int a[4], simulator_gap_after_a[64];
+//                                     ::simulator::declare_shared("a", a, simulator_gap_after_a);
 //
 // And of `static __constant__` the first word is dropped, because __constant__ becomes "static".
 #pragma once
