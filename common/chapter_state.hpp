@@ -114,7 +114,7 @@ struct Chapter::State {
   int repeats = 20;
   bool checks = true;                   // of every access, on the CPU backend
   std::optional<int64_t> thread_order;  // a seed, for the CPU backend
-  std::vector<std::string> kernels;  // empty: all
+  std::vector<std::string> kernels;     // empty: all
   std::string output_path, csv_path, profile_csv_path;
   bool profile = false;
 

@@ -32,7 +32,7 @@ struct Cell {
   uint8_t write_bytes = 0;  // which of the four the last write touched
   uint8_t write_is_atomic = 0;
   uint8_t copy_pending = 0;  // the write is an asynchronous copy that was not waited for
-  uint8_t lock = 0;  // of device memory, which several workers use at once
+  uint8_t lock = 0;          // of device memory, which several workers use at once
 };
 
 /// The cell of a device address. Its memory comes when it is first touched.

@@ -1,6 +1,6 @@
 // Asynchronous copies from device memory to shared memory (CUDA C++ Programming Guide, "Pipeline
-// Primitives Interface"). A copy is made when its thread waits for it, as late as a GPU might, so what
-// is read too early is not there yet; with the checks on it is a race, too.
+// Primitives Interface"). A copy is made when its thread waits for it, as late as a GPU might, so
+// what is read too early is not there yet; with the checks on it is a race, too.
 #pragma once
 
 #include <cstddef>
