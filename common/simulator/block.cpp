@@ -132,7 +132,7 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   gridDim = grid.launch.grid;
   const dim3& size = grid.launch.block;
   threads_.assign(static_cast<size_t>(size.x) * size.y * size.z, Thread{});
-  next_ = finished_ = waiting_ = 0;
+  next_ = finished_ = waiting_ = waiting_lanes_ = 0;
   order_.clear();
   if (grid.order != 0) {
     shuffle_ =
@@ -284,7 +284,8 @@ void Worker::on_thread_finished(int thread) {
   ++finished_;
   // The lanes that wait for each other no longer wait for this one.
   const int warp = thread / 32 * 32;
-  for (int t = warp; t < warp + 32 && t < static_cast<int>(threads_.size()); ++t)
+  const int end = std::min(warp + 32, static_cast<int>(threads_.size()));
+  for (int t = warp; waiting_lanes_ > 0 && t < end; ++t)
     if (threads_[t].state == State::at_warp_operation) try_finish_warp(t);
   if (profile && living_lanes(warp) == 0) profile->warp_finished(warp / 32);
 }
@@ -359,6 +360,7 @@ uint64_t Worker::warp(WarpKind kind, unsigned mask, uint64_t value, int source, 
   const int me = current_;
   Thread& self = threads_[me];
   self.state = State::at_warp_operation;
+  ++waiting_lanes_;
   self.where = where;
   self.warp_kind = kind;
   self.mask = mask;
@@ -447,6 +449,7 @@ bool Worker::try_finish_warp(int thread) {
       lane.value = combined;
     }
     lane.state = State::ready;
+    --waiting_lanes_;
     if (warp + l != current_) ready_.push_back(warp + l);
   }
   // When a finishing thread completes the operation it is current_, but it is not among these

@@ -165,7 +165,8 @@ class Worker {
   const Grid* grid_ = nullptr;
   Profile own_profile_;
   std::vector<Thread> threads_;
-  int current_ = 0, next_ = 0, finished_ = 0, waiting_ = 0;
+  int current_ = 0, next_ = 0, finished_ = 0;
+  int waiting_ = 0, waiting_lanes_ = 0;  // at a barrier; at an operation of a warp
   std::vector<int> ready_;
   size_t ready_next_ = 0;
   std::vector<int> order_;  // in which the threads begin; empty: 0, 1, 2 …

@@ -35,6 +35,7 @@ struct Symbols {
   std::vector<int16_t> owners;
   uintptr_t marker_offset = 0;
   std::map<uintptr_t, std::string> functions;  // by address in the file
+  std::map<uintptr_t, size_t> sources;         // of functions that are known in one source only
 };
 
 bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> prefixes) {
@@ -125,10 +126,16 @@ Symbols read_symbols() {
     if (sections[s].sh_type != SHT_SYMTAB) continue;
     const char* names = at(sections[sections[s].sh_link].sh_offset);
     const auto* table = reinterpret_cast<const ElfW(Sym)*>(at(sections[s].sh_offset));
+    size_t file_symbol = 0;  // before the local symbols of each source stands one of its name
     for (size_t i = 0; i < sections[s].sh_size / sizeof(ElfW(Sym)); ++i) {
       const int type = ELF64_ST_TYPE(table[i].st_info);
       const char* name = names + table[i].st_name;
-      if (type == STT_FUNC && table[i].st_value != 0) symbols.functions[table[i].st_value] = name;
+      if (type == STT_FILE) file_symbol = i;
+      const size_t source = ELF64_ST_BIND(table[i].st_info) == STB_LOCAL ? file_symbol : 0;
+      if (type == STT_FUNC && table[i].st_value != 0) {
+        symbols.functions[table[i].st_value] = name;
+        symbols.sources[table[i].st_value] = source;
+      }
       if (type != STT_TLS || table[i].st_shndx == SHN_UNDEF) continue;
       if (name == kMarker) {
         symbols.marker_offset = table[i].st_value;
@@ -137,7 +144,7 @@ Symbols read_symbols() {
         with_gap.insert(array_before(name));
         gaps.emplace_back(table[i].st_value, table[i].st_size);
       } else if (is_shared_array(name)) {
-        symbols.shared.push_back({name, table[i].st_value, table[i].st_size});
+        symbols.shared.push_back({name, table[i].st_value, table[i].st_size, source});
         continue;
       } else {
         others.emplace_back(table[i].st_value, table[i].st_size);
@@ -186,9 +193,10 @@ size_t static_shared_bytes(const void* kernel) {
       symbols().functions.find(reinterpret_cast<uintptr_t>(kernel) - program_start());
   if (found == symbols().functions.end() || !found->second.starts_with("_Z")) return 0;
   const std::string prefix = "_ZZ" + found->second.substr(2) + "E";
+  const size_t source = symbols().sources.at(found->first);
   size_t bytes = 0;
   for (const SharedArray& array : shared_arrays())
-    if (array.symbol.starts_with(prefix)) bytes += array.bytes;
+    if (array.source == source && array.symbol.starts_with(prefix)) bytes += array.bytes;
   return bytes;
 }
 

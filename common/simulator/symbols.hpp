@@ -15,6 +15,7 @@ struct SharedArray {
   std::string symbol;  // mangled, as in "_ZZ6kernelPfE2As"
   uintptr_t offset;    // in the program's thread-local storage
   size_t bytes;
+  size_t source;  // tells apart what has one name in the anonymous namespaces of two sources
   bool declares_itself = false;  // a call to declare_shared() follows it (shared_shape.h)
 };
 

@@ -61,6 +61,13 @@ std::string line(int number) {
   return "bounds_test.cu:" + std::to_string(number) + "   ";
 }
 
+/// Of this name there is one in another source, too.
+__global__ void same_name(int* out) {
+  __shared__ int bytes[30 * 256];
+  bytes[threadIdx.x] = 1;
+  out[threadIdx.x] = bytes[threadIdx.x];
+}
+
 }  // namespace
 
 TEST_CASE("the guards of a buffer are out of bounds", "[checks]") {
@@ -188,4 +195,13 @@ TEST_CASE("a program that touches device memory and asks for no error ends with 
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 1);
+}
+
+TEST_CASE("kernels of one name in two sources do not share their limit, 2", "[checks]") {
+  tutorial::DeviceBuffer<int> out(32);
+  same_name<<<1, 32>>>(out.data());
+  CHECK(Outcome{}.error == cudaSuccess);
+  cudaFuncAttributes attributes{};
+  CUDA_CHECK(cudaFuncGetAttributes(&attributes, same_name));
+  CHECK(attributes.sharedSizeBytes == 30 * 1024);
 }

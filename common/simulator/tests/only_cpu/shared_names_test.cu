@@ -72,6 +72,13 @@ __global__ void large_too(int* out) {
   out[threadIdx.x] = in_kernel[threadIdx.x] + large(static_cast<int>(threadIdx.x));
 }
 
+/// Of this name there is one in another source, too.
+__global__ void same_name(int* out) {
+  __shared__ int bytes[30 * 256];
+  bytes[threadIdx.x] = 1;
+  out[threadIdx.x] = bytes[threadIdx.x];
+}
+
 }  // namespace
 
 TEST_CASE("reports name the element of shared memory", "[checks]") {
@@ -147,4 +154,13 @@ TEST_CASE("shared arrays of device functions count towards 48 KB", "[checks]") {
   const Outcome outcome;
   CHECK(outcome.error == cudaErrorInvalidValue);
   CHECK_THAT(outcome.report, ContainsSubstring("take 64000 bytes; CUDA allows 49152"));
+}
+
+TEST_CASE("kernels of one name in two sources do not share their limit, 1", "[checks]") {
+  tutorial::DeviceBuffer<int> out(32);
+  same_name<<<1, 32>>>(out.data());
+  CHECK(Outcome{}.error == cudaSuccess);
+  cudaFuncAttributes attributes{};
+  CUDA_CHECK(cudaFuncGetAttributes(&attributes, same_name));
+  CHECK(attributes.sharedSizeBytes == 30 * 1024);
 }
