@@ -32,7 +32,9 @@ inline constexpr Tile SPLIT_PATCH = {
   STEP(shared_tile, "the block shares a tile of A and one of B", Tile{16, 16})                    \
   STEP(register_tile, "8×8 elements of C a thread, in registers", Tile{128, 128, 8, 8})           \
   STEP(conflict_free, "shared memory is read 16 bytes at a time, without conflicts", SPLIT_PATCH) \
-  STEP(vectorised, "global memory too; alpha and beta", SPLIT_PATCH, "", ALPHA_BETA)
+  STEP(vectorised, "global memory too; alpha and beta", SPLIT_PATCH, "", ALPHA_BETA)              \
+  STEP(pipelined, "the next tiles come while these are multiplied", SPLIT_PATCH, "", ALPHA_BETA)  \
+  STEP(warp_tile, "16×8 elements a thread; nothing waits for anything else", Tile{}, "", ALPHA_BETA)
 TUTORIAL_STEPS(Launcher, STEPS)
 
 /// For a step without ALPHA_BETA: refuses what it cannot do, before it launches.

@@ -1,4 +1,5 @@
 // Every kernel in the list, and cuBLAS beside them, on every shape; then the reference itself.
+#include <algorithm>
 #include <catch2/generators/catch_generators_range.hpp>
 #include <cmath>
 #include <numeric>
@@ -120,7 +121,19 @@ TEST_CASE("every step takes more rows than a grid has blocks in y") {
   const auto step = GENERATE(from_range(steps));
   skip_unless_runnable(step);
   if (!device_has_clock()) SKIP("65536 blocks would take the simulator too long");
-  check_step(step, {65535 * step.tile.rows + 3, 1, 1});
+  const int64_t rows = std::max(step.tile.rows, 128);  // of a tile; 0 where the step has several
+  check_step(step, {65535 * rows + 3, 1, 1});
+}
+
+// warp_tile chooses its tile by the number of blocks and multiprocessors (its launcher says how).
+// All other shapes here are so small that they get the small tile. These get the large one on a
+// device of 132 multiprocessors: 10 × 10 blocks of 128 × 256, the last ones not whole.
+TEST_CASE("warp_tile's large tile is right, too") {
+  const Step<Launcher>& step = *std::find_if(steps.begin(), steps.end(),
+                                             [](const auto& s) { return s.launch == &warp_tile; });
+  skip_unless_runnable(step);
+  check_step(step, {1270, 2500, 9});                        // 16-byte accesses
+  check_step(step, {1270, 2501, 19}, {1, 2, 3}, 2.5f, -3);  // single floats
 }
 
 // 9 GB, so it must be asked for by its tag.

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,19 @@ inline constexpr int PATCH = 8;    // a thread owns 8×8 of them
 /// modulo 256, and a block that is kept whole would look like one to skip.)
 enum class Kept : uint8_t { none, some, all };
 
+/// Where a 128×128 block of C lies: in block row `row` and block column `col` of the matrices that
+/// use mask `mask`.
+struct BlockPlace {
+  int32_t mask = 0, row = 0, col = 0;
+  Kept kept = Kept::none;
+  uint8_t unused[3] = {};
+};
+
+/// A mask with a closed form: it keeps (i, j) where low <= j - i <= high, and low <= high.
+struct Band {
+  int64_t low = 0, high = 0;
+};
+
 /// One problem. All pointers are to device memory.
 struct MaskedBmm {
   int64_t batch = 1, M = 0, N = 0, K = 0;
@@ -38,6 +52,12 @@ struct MaskedBmm {
   const Kept* block_mask = nullptr;   // (batch or 1) × ceil(M/128) × ceil(N/128)
   const Kept* thread_mask = nullptr;  // (batch or 1) × ceil(M/8) × ceil(N/8)
 
+  // Made from `mask` by build_mask_words(), likewise:
+  const uint64_t* mask_words = nullptr;    // (batch or 1) × ceil(M/8) × ceil(N/8)
+  const BlockPlace* block_list = nullptr;  // all blocks of all masks, the live ones spread evenly
+  // Where the mask is a band, its closed form; it must say what `mask` says.
+  std::optional<Band> band = {};
+
   int64_t masks() const { return mask_per_batch ? batch : 1; }
 };
 
@@ -46,7 +66,11 @@ struct MaskedBmm {
 using Launcher = void(const MaskedBmm& problem, const float* A, const float* B, float* C);
 #define MASKED_BMM_STEPS(STEP)                                                                   \
   STEP(bmm_then_fill, "the product, then a kernel that fills", Tile{BLOCK, BLOCK, PATCH, PATCH}) \
-  STEP(three_level_mask, "skip blocks and threads, mask the rest", Tile{BLOCK, BLOCK, PATCH, PATCH})
+  STEP(three_level_mask, "skip blocks and threads, mask the rest",                               \
+       Tile{BLOCK, BLOCK, PATCH, PATCH})                                                         \
+  STEP(mask_words, "the mask in words, the blocks in a list", Tile{BLOCK, BLOCK, PATCH, PATCH})  \
+  STEP(overlapped_tiles, "copies run ahead, four blocks overlap", Tile{})                        \
+  STEP(closed_form, "a causal mask or a window is a formula", Tile{})
 TUTORIAL_STEPS(Launcher, MASKED_BMM_STEPS)
 
 /// The second half of step 1, also used after cuBLAS: C = fill where the mask is 0.
@@ -55,7 +79,15 @@ void masked_fill(const MaskedBmm& problem, float* C);
 /// Step 2a: block_mask and thread_mask from the element mask, in the shapes that MaskedBmm gives.
 void build_coarse_masks(const MaskedBmm& problem, Kept* block_mask, Kept* thread_mask);
 
+/// Step 3a: the mask in words, the blocks' states and the list of blocks, in the shapes that
+/// MaskedBmm gives.
+void build_mask_words(const MaskedBmm& problem, uint64_t* words, Kept* block_mask,
+                      BlockPlace* list);
+
 // ---- the reference (reference.cpp)
+
+/// The band that a mask of this name is (see make_mask), if it is one.
+std::optional<Band> band_of(const std::string& kind, int64_t M, int64_t N);
 
 /// A mask on the host.
 struct Mask {
@@ -78,6 +110,12 @@ Mask make_mask(const std::string& kind, int64_t batch, int64_t M, int64_t N, boo
 
 /// The coarse mask for tiles of tile × tile elements: (batch or 1) × ceil(M/tile) × ceil(N/tile).
 std::vector<Kept> coarse_mask_reference(const Mask& mask, int64_t M, int64_t N, int64_t tile);
+
+/// The mask in words, as build_mask_words() gives them.
+std::vector<uint64_t> mask_words_reference(const Mask& mask, int64_t M, int64_t N);
+
+/// The list of blocks, as build_mask_words() gives it.
+std::vector<BlockPlace> block_list_reference(const Mask& mask, int64_t M, int64_t N);
 
 /// Rows `rows` (of batch·M; empty: all) of the result, in double. Masked elements have bound 0.
 /// `problem` gives sizes and fill value; its pointers are not used.

@@ -59,6 +59,25 @@ Comparison check_coarse_masks(const MaskedBmm& p, const Mask& mask,
   return result;
 }
 
+Comparison check_mask_words(const MaskedBmm& p, const Mask& mask,
+                            const DeviceBuffer<uint64_t>& words,
+                            const DeviceBuffer<BlockPlace>& list) {
+  Comparison result;
+  const auto want_words = mask_words_reference(mask, p.M, p.N), got_words = words.to_host();
+  for (size_t e = 0; e < want_words.size(); ++e) result.wrong += got_words[e] != want_words[e];
+  const auto want_list = block_list_reference(mask, p.M, p.N), got_list = list.to_host();
+  for (size_t e = 0; e < want_list.size(); ++e)
+    result.wrong += got_list[e].mask != want_list[e].mask || got_list[e].row != want_list[e].row ||
+                    got_list[e].col != want_list[e].col || got_list[e].kept != want_list[e].kept;
+  result.ok = result.wrong == 0;
+  if (!result.ok)
+    result.report =
+        "  of the words and the list of blocks " +
+        share(result.wrong, static_cast<int64_t>(want_words.size() + want_list.size())) +
+        " are wrong\n";
+  return result;
+}
+
 void masked_bmm(Chapter& chapter) {
   MaskedBmm p;
   std::string mask_name = "causal", fill = "-inf";
@@ -94,7 +113,8 @@ void masked_bmm(Chapter& chapter) {
                     n = std::to_string(p.N), k = std::to_string(p.K);
   chapter.problem("C[" + b + m + "×" + n + "] = A[" + b + m + "×" + k + "] · B[" + b + k + "×" + n +
                       "], mask " + mask_name + ", " + fill + " where it does not keep, fp32",
-                  cost, {p.batch, p.M, p.N}, mask_bytes + blocks + patches);
+                  cost, {p.batch, p.M, p.N},
+                  mask_bytes + blocks + 9.0 * patches + sizeof(BlockPlace) * blocks);
 
   const DeviceBuffer<uint8_t> device_mask(mask.keep);
   DeviceBuffer<Kept> block_mask(blocks), thread_mask(patches);
@@ -102,6 +122,12 @@ void masked_bmm(Chapter& chapter) {
   p.block_mask = block_mask.data();
   p.thread_mask = thread_mask.data();
   build_coarse_masks(p, block_mask.data(), thread_mask.data());
+  DeviceBuffer<uint64_t> words(patches);
+  DeviceBuffer<BlockPlace> list(blocks);
+  p.mask_words = words.data();
+  p.block_list = list.data();
+  build_mask_words(p, words.data(), block_mask.data(), list.data());
+  p.band = band_of(mask_name, p.M, p.N);
   const Skipped skipped = count_skipped(p, block_mask.to_host(), thread_mask.to_host());
   chapter.symbols({{"masks", p.masks()},
                    {"masked", outputs - kept},
@@ -129,6 +155,22 @@ void masked_bmm(Chapter& chapter) {
           .cost = {.bytes = mask_bytes + blocks + patches},
           .is_stage = true,
       });
+    if (step.launch == mask_words && chapter.selected(step.name))
+      chapter.run(Row{
+          .name = "mask_words_and_list",
+          .launch =
+              [&](float*) { build_mask_words(p, words.data(), block_mask.data(), list.data()); },
+          .before =
+              [&](float*) {
+                words.poison();
+                block_mask.poison();
+                list.poison();
+              },
+          .shape = {1},
+          .check = [&](auto, auto) { return check_mask_words(p, mask, words, list); },
+          .cost = {.bytes = mask_bytes + blocks + 8.0 * patches + sizeof(BlockPlace) * blocks},
+          .is_stage = true,
+      });
     chapter.run(step,
                 [&](float* C) { step.launch(p, chapter.device("a"), chapter.device("b"), C); });
   }
@@ -139,7 +181,9 @@ void masked_bmm(Chapter& chapter) {
     masked_fill(p, C);
   });
   if (device_has_clock())
-    chapter.note("coarse_masks has its own row: a mask is made once and serves many products");
+    chapter.note(
+        "coarse_masks and mask_words_and_list have rows of their own: a mask is made once and "
+        "serves many products");
   else
     chapter.note("of cuBLAS + fill only the fill is counted");
 }

@@ -29,6 +29,8 @@ struct Problem {
   DeviceBuffer<float> device_A, device_B;
   DeviceBuffer<uint8_t> device_mask;
   DeviceBuffer<Kept> block_mask, thread_mask;
+  DeviceBuffer<uint64_t> words;
+  DeviceBuffer<BlockPlace> list;
 
   /// `offset` moves A, B (by floats) and the mask (by bytes) off their alignment.
   Problem(int64_t batch, int64_t M, int64_t N, int64_t K, Mask the_mask, float fill = -INF,
@@ -48,6 +50,10 @@ struct Problem {
     p.mask = device_mask.data();
     p.block_mask = block_mask.data();
     p.thread_mask = thread_mask.data();
+    words = DeviceBuffer<uint64_t>(mask_words_reference(mask, M, N), offset);
+    list = DeviceBuffer<BlockPlace>(block_list_reference(mask, M, N), offset);
+    p.mask_words = words.data();
+    p.block_list = list.data();
     upload(offset);
   }
   /// After a change of A or B.
@@ -71,6 +77,10 @@ void for_each_step(const std::function<void(const Step<Launcher>&)>& body) {
       body(step);
     }
   }
+}
+
+const Step<Launcher>& step_named(const std::vector<Step<Launcher>>& list, const std::string& name) {
+  return *std::ranges::find_if(list, [&](const auto& step) { return step.name == name; });
 }
 
 /// (batch or 1) × M × N from a rule.
@@ -315,7 +325,121 @@ TEST_CASE("the coarse masks equal the reference at sizes that no tile divides") 
   check_coarse_masks(1, 20, 30, bytes);
 }
 
+// ---- the mask in words
+
+namespace {
+
+/// Builds words, states and list on the device and compares them with the reference.
+void check_mask_words(int64_t batch, int64_t M, int64_t N, const Mask& mask, int64_t offset = 0) {
+  CAPTURE(batch, M, N, mask.per_batch);
+  const DeviceBuffer<uint8_t> device_mask(mask.keep, offset);
+  MaskedBmm p;
+  p.batch = batch;
+  p.M = M;
+  p.N = N;
+  p.mask = device_mask.data();
+  p.mask_per_batch = mask.per_batch;
+  const auto want_words = mask_words_reference(mask, M, N);
+  const auto want_states = coarse_mask_reference(mask, M, N, BLOCK);
+  const auto want_list = block_list_reference(mask, M, N);
+  DeviceBuffer<uint64_t> words(want_words.size(), offset);
+  DeviceBuffer<Kept> states(want_states.size(), offset);
+  DeviceBuffer<BlockPlace> list(want_list.size(), offset);
+  build_mask_words(p, words.data(), states.data(), list.data());
+  CHECK(words.to_host() == want_words);
+  CHECK(states.to_host() == want_states);
+  const auto got = list.to_host();
+  int64_t wrong = 0;
+  for (size_t e = 0; e < want_list.size(); ++e)
+    wrong += got[e].mask != want_list[e].mask || got[e].row != want_list[e].row ||
+             got[e].col != want_list[e].col || got[e].kept != want_list[e].kept;
+  CHECK(wrong == 0);
+  CHECK((words.guards_intact() && states.guards_intact() && list.guards_intact()));
+}
+
+}  // namespace
+
+TEST_CASE("the mask in words equals the reference at sizes that no tile divides") {
+  for (const auto& [M, N] :
+       {std::pair{128, 128}, {1, 1}, {7, 9}, {1, 300}, {300, 1}, {129, 127}, {130, 261}}) {
+    for (const char* kind : {"none", "causal", "random:0.02", "random:0.98", "blocks:0.5"}) {
+      CAPTURE(kind);
+      check_mask_words(1, M, N, make_mask(kind, 1, M, N, false, 3));
+    }
+    check_mask_words(3, M, N, patterned(3, M, N), 1);
+  }
+  // More blocks than list_blocks has threads, of which half are live.
+  check_mask_words(1500, 3, 5, make_mask("blocks:0.5", 1500, 3, 5, true, 3));
+  check_mask_words(2, 0, 5, {{}, true});
+  check_mask_words(0, 5, 5, {{}, true});
+  // Any nonzero byte keeps.
+  Mask bytes = make_mask("random:0.5", 1, 20, 30, false, 4);
+  for (size_t e = 0; e < bytes.keep.size(); ++e) bytes.keep[e] *= e % 3 == 0 ? 2 : 255;
+  check_mask_words(1, 20, 30, bytes);
+}
+
+TEST_CASE("a band is the mask of the same name") {
+  for (const auto& [M, N] : {std::pair{9, 9}, {4, 9}, {9, 4}, {1, 1}}) {
+    for (const char* kind :
+         {"none", "causal", "window:1", "window:3", "window:100", "window:9223372036854775807"}) {
+      CAPTURE(M, N, kind);
+      const Band band = *band_of(kind, M, N);
+      CHECK(band.low <= band.high);
+      const Mask mask = mask_where(1, M, N, [&](int64_t, int64_t i, int64_t j) {
+        return band.low <= j - i && j - i <= band.high;
+      });
+      CHECK(mask.keep == make_mask(kind, 1, M, N, false, 0).keep);
+    }
+  }
+  CHECK_FALSE(band_of("random:0.5", 9, 9));
+  CHECK_FALSE(band_of("mask.npy", 9, 9));
+}
+
 // ---- the product
+
+TEST_CASE("closed_form reads no mask, no words and no list") {
+  struct Shape {
+    int64_t batch, M, N, K;
+  };
+  for (const Shape& s : {Shape{2, 130, 141, 19},
+                         {1, 300, 280, 4},
+                         {2, 40, 200, 36},
+                         {2, 260, 12, 8},
+                         {1, 64, 132, 68},
+                         {2, 1, 1, 3}}) {
+    for (const char* kind :
+         {"none", "causal", "window:1", "window:20", "window:128", "window:9223372036854775807"}) {
+      CAPTURE(s.batch, s.M, s.N, s.K, kind);
+      for (bool per_batch : {false, true}) {
+        Problem problem(s.batch, s.M, s.N, s.K, make_mask(kind, s.batch, s.M, s.N, per_batch, 5));
+        problem.p.band = band_of(kind, s.M, s.N);
+        problem.p.mask = nullptr;
+        problem.p.mask_words = nullptr;
+        problem.p.block_list = nullptr;
+        problem.check(step_named(steps, "closed_form"));
+      }
+    }
+  }
+}
+
+// Copies and stores of 16 bytes or of 4; K that is in shared memory at once (up to 64), or not.
+TEST_CASE("every way of overlapped_tiles") {
+  for (int64_t K : {1, 4, 30, 32, 36, 64, 65, 68, 96, 97, 132, 160}) {
+    for (int64_t N : {132, 133}) {
+      CAPTURE(K, N);
+      Problem(2, 70, N, K, patterned(2, 70, N)).check(step_named(steps, "overlapped_tiles"));
+    }
+  }
+  const int64_t K = 36, N = 132;  // one of the three off its alignment
+  Problem problem(1, 70, N, K, patterned(1, 70, N));
+  problem.device_A = DeviceBuffer<float>(problem.A, 1);
+  problem.check(step_named(steps, "overlapped_tiles"));
+  problem.upload();
+  problem.device_B = DeviceBuffer<float>(problem.B, 2);
+  problem.check(step_named(steps, "overlapped_tiles"));
+  problem.upload();
+  problem.check(step_named(steps, "overlapped_tiles"), 3);
+}
 
 TEST_CASE("every mask at every kind of shape") {
   for_each_step([](const Step<Launcher>& step) {
@@ -452,7 +576,10 @@ TEST_CASE("sizes of zero") {
 TEST_CASE("more matrices than a grid's z has blocks", "[large]") {
   const int64_t batch = 65'537, K = device_has_clock() ? 3 : 0;
   const Mask mask = make_mask("random:0.5", batch, 1, 2, true, 8);
-  for_each_step([&](const Step<Launcher>& step) { Problem(batch, 1, 2, K, mask).check(step); });
+  for_each_step([&](const Step<Launcher>& step) {
+    if (step.launch == closed_form) return;  // without a band it is overlapped_tiles
+    Problem(batch, 1, 2, K, mask).check(step);
+  });
 }
 
 TEST_CASE("more rows of blocks than a grid's y has", "[large]") {
@@ -461,5 +588,12 @@ TEST_CASE("more rows of blocks than a grid's y has", "[large]") {
   SECTION("coarse_masks") {
     check_coarse_masks(1, M, 1, mask);
   }
-  for_each_step([&](const Step<Launcher>& step) { Problem(1, M, 1, K, mask).check(step); });
+  SECTION("build_mask_words") {
+    if (!device_has_clock()) SKIP("the simulator would take minutes");
+    check_mask_words(1, M, 1, mask);
+  }
+  for_each_step([&](const Step<Launcher>& step) {
+    if (step.launch == closed_form) return;  // without a band it is overlapped_tiles
+    Problem(1, M, 1, K, mask).check(step);
+  });
 }

@@ -35,7 +35,12 @@ inline constexpr int WHOLE_ROW = 1 << 30;  // columns of a tile that is as wide 
   STEP(online, "maximum and sum in one pass",                                  \
        Tile{.rows = 1, .cols = WHOLE_ROW, .thread_rows = 0, .x_down = true})   \
   STEP(row_on_chip, "the row stays in registers: each element is read once",   \
-       Tile{.rows = 1, .cols = WHOLE_ROW, .thread_rows = 0, .x_down = true})
+       Tile{.rows = 1, .cols = WHOLE_ROW, .thread_rows = 0, .x_down = true})   \
+  STEP(warp_per_row, "a short row belongs to a warp: no barrier")              \
+  STEP(row_in_shared, "a long row waits in shared memory",                     \
+       Tile{.rows = 1, .cols = WHOLE_ROW, .thread_rows = 0, .x_down = true})   \
+  STEP(cluster, "eight blocks share a row", Tile{}, "sm_90")                   \
+  STEP(any_row, "the fastest of these for each length of row")
 TUTORIAL_STEPS(Launcher, STEPS)
 
 /// Threads of a block that shares a row of any length: no more warps than the row has work for.

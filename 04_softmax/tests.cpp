@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "04_softmax.hpp"
+#include "common/backend.hpp"
 #include "common/testing.hpp"
 
 using namespace tutorial;
@@ -122,7 +123,8 @@ TEST_CASE("an empty matrix is left alone") {
 TEST_CASE("any shape") {
   const auto step = each_step();
   const int64_t rows = GENERATE(1, 3, 37);
-  for (const int64_t cols : {1, 2, 5, 31, 32, 33, 127, 128, 129, 255, 257, 1000, 1023, 1025})
+  for (const int64_t cols : {1,   2,   4,   5,   8,   9,   16,  17,  31,   32,   33,   64,  65,
+                             127, 128, 129, 255, 256, 257, 512, 513, 1000, 1023, 1024, 1025})
     check_step(step, normal(rows, cols), rows, cols);
 }
 
@@ -135,8 +137,20 @@ TEST_CASE("long rows") {
   const auto step = each_step();
   // From 32766 columns on (32769 where every row starts on a 16-byte boundary) a row no longer fits
   // the registers of a block.
-  for (const int64_t cols : {2049, 4100, 8191, 16385, 20000, 32765, 32766, 32768, 32772, 70001})
+  // From 58024 on it no longer fits the shared memory of a block, on a GPU where that is 227 KB.
+  for (const int64_t cols :
+       {2049, 4100, 8191, 16385, 20000, 32765, 32766, 32768, 32772, 50257, 58023, 58024, 70001})
     check_step(step, normal(2, cols), 2, cols);
+}
+
+TEST_CASE("rows for a cluster of blocks") {
+  if (const std::string reason = why_not_here("sm_90"); !reason.empty()) SKIP(reason);
+  const auto step = each_step();
+  // From 463848 columns on a row no longer fits a cluster, where a block has 227 KB.
+  for (const int64_t cols : {32769, 65536, 65539, 131072, 463847, 463848})
+    for (const auto& [x, y] : {std::pair<int64_t, int64_t>{0, 0}, {3, 3}, {1, 2}})
+      check_step(step, normal(2, cols), 2, cols, {x, y});
+  check_step(step, normal(33, 40001), 33, 40001);  // from every distance to a 128-byte boundary
 }
 
 TEST_CASE("any alignment of x and y") {

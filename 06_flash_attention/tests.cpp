@@ -114,6 +114,8 @@ TEST_CASE("every step is right for every shape") {
       {.B = 2, .NH = 3, .NH_kv = 3, .Tq = 37, .Tk = 70, .HS = 72},
       {.B = 2, .NH = 4, .NH_kv = 2, .Tq = 35, .Tk = 33, .HS = 96},  // grouped queries
       {.B = 2, .NH = 3, .NH_kv = 1, .Tq = 20, .Tk = 40, .HS = 128},
+      {.Tq = 140, .Tk = 280, .HS = 100},  // more keys than two tiles of 128,
+      {.Tq = 70, .Tk = 150, .HS = 101},   // and rows that do not begin at multiples of 16 bytes
   };
   for (const Attention& shape : shapes) check_both(step, shape, normal_problem);
 }
@@ -210,6 +212,12 @@ TEST_CASE("register_tiles refuses head sizes that its registers do not hold") {
   CHECK_THROWS_MATCHES(
       register_tiles({.HS = 129}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), Error,
       MessageMatches(ContainsSubstring("head size 129 is too large for register_tiles")));
+}
+
+TEST_CASE("pipelined refuses head sizes that its registers do not hold") {
+  CHECK_THROWS_MATCHES(
+      pipelined({.HS = 129}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), Error,
+      MessageMatches(ContainsSubstring("head size 129 is too large for pipelined")));
 }
 
 // ---- step 1

@@ -1,4 +1,4 @@
-// What the kernels of steps 2 to 4 share.
+// What the kernels of steps 2 to 5 share.
 #pragma once
 
 #include <cuda_runtime.h>

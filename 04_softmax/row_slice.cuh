@@ -1,0 +1,77 @@
+// How a block of steps 6 and 7 finds its part of a row.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+
+namespace tutorial {
+
+inline constexpr int LINE = 8;  // float4 in 128 bytes, which is what the L2 cache calls a line
+
+/// One block's part of a row, as one of its threads sees it. The block has slots for float4, slot 0
+/// on a 128-byte boundary, so that a warp's 32 float4 are 4 lines and not parts of 5.
+struct Slice {
+  int start;       // of slot 0, in floats from the row's first; below 0 where the row starts later
+  int first, end;  // the thread's slots are first, first + blockDim.x, … below end
+  int edge;        // a column before or behind all whole float4 that is this thread's; -1: none
+};
+
+/// The part of block `rank` of the `blocks` that share `row`.
+__device__ inline Slice slice(const float* row, int cols, int blocks, int rank) {
+  const int past = static_cast<int>(reinterpret_cast<uintptr_t>(row) / sizeof(float) % (4 * LINE));
+  const int head = min((4 - past % 4) % 4, cols);  // floats before the first 16-byte boundary
+  const int whole = (cols - head) / 4;             // float4
+  const int edges = cols - 4 * whole;              // at most 3 floats before and 3 behind
+
+  // Slots from the line's start to the first whole float4, and lines from there to the last.
+  const int lead = (past + head) / 4 % LINE;
+  const int lines = (lead + whole + LINE - 1) / LINE;
+  const int share = (lines + blocks - 1) / blocks * LINE;  // slots that each block uses
+  const int skipped = rank * share;                        // and those before this one
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  Slice part;
+  part.start = head + 4 * (skipped - lead);
+  part.first = rank == 0 && thread < lead ? thread + threads : thread;
+  part.end = min(share, lead + whole - skipped);
+  part.edge = rank > 0 || thread >= edges ? -1 : thread < head ? thread : thread + 4 * whole;
+  return part;
+}
+
+/// Slots that each of `blocks` blocks must have for a row of `cols`, wherever it starts.
+inline int64_t slots_for(int64_t cols, int64_t blocks) {
+  const int64_t lines = (cols / 4 + LINE - 1 + LINE - 1) / LINE;
+  return (lines + blocks - 1) / blocks * LINE;
+}
+
+__device__ inline float max_of(float4 four) {
+  return fmaxf(fmaxf(four.x, four.y), fmaxf(four.z, four.w));
+}
+__device__ inline float sum_of(float4 four) {
+  return (four.x + four.y) + (four.z + four.w);
+}
+/// exp(element - max) of each element.
+__device__ inline float4 exp_of(float4 four, float max) {
+  return {expf(four.x - max), expf(four.y - max), expf(four.z - max), expf(four.w - max)};
+}
+
+/// Stores four · scale. `wide` says that `to` is on a 16-byte boundary.
+__device__ inline void store_scaled(float* to, float4 four, float scale, bool wide) {
+  four = {four.x * scale, four.y * scale, four.z * scale, four.w * scale};
+  if (wide) {
+    __stcs(reinterpret_cast<float4*>(to), four);
+  } else {
+    to[0] = four.x;
+    to[1] = four.y;
+    to[2] = four.z;
+    to[3] = four.w;
+  }
+}
+
+/// Do x and y start equally far past a 16-byte boundary? Then so do their rows.
+inline bool equally_aligned(const float* x, const float* y) {
+  return (reinterpret_cast<uintptr_t>(x) - reinterpret_cast<uintptr_t>(y)) % 16 == 0;
+}
+
+}  // namespace tutorial

@@ -1,0 +1,124 @@
+// Step 5 = step 4 + a short row belongs to one warp, or to a part of a warp, so that shuffles alone
+// join its threads: no shared memory and no barrier.
+//
+// FLOP            5 an element
+// global memory   8 bytes an element, the least there is, 0.6 FLOP a byte
+// asked for       loads 4·rows·cols bytes, stores 4·rows·cols bytes
+// shared memory   none; up to 32 floats of the row in the registers of each lane
+// block           128 threads = 4 to 128 rows
+//
+// A lane holds 4 floats of the row. Up to 128 columns the row takes as many lanes as it needs (a
+// power of two: shuffles pair them), and one warp has 1 to 32 rows in flight. From there on it
+// takes the warp, and a lane holds up to 32 floats. A row of more than 1024 goes step 4's way.
+#include <cmath>
+#include <cstdint>
+
+#include "04_softmax.hpp"
+#include "common/check.hpp"
+#include "common/grid.hpp"
+
+namespace tutorial {
+namespace {
+
+constexpr int THREADS = 128;
+
+template <int LANES>
+__device__ float max_of_lanes(float value) {
+#pragma unroll
+  for (int offset = LANES / 2; offset > 0; offset /= 2)
+    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset));
+  return value;
+}
+
+template <int LANES>
+__device__ float sum_of_lanes(float value) {
+#pragma unroll
+  for (int offset = LANES / 2; offset > 0; offset /= 2)
+    value += __shfl_xor_sync(0xffffffffu, value, offset);
+  return value;
+}
+
+/// LANES lanes share a row, and each holds FLOATS of it. WIDTH is 4 where every row of x and y
+/// starts on a 16-byte boundary and ends on one, else 1.
+template <int LANES, int FLOATS, int WIDTH>
+__global__ void __launch_bounds__(THREADS)
+    warp_per_row_kernel(const float* __restrict__ x, float* __restrict__ y, int64_t rows,
+                        int cols) {
+  const int lane = static_cast<int>(threadIdx.x) % LANES;
+  const int64_t row = (int64_t{blockIdx.x} * THREADS + threadIdx.x) / LANES;
+  const float* in = x + row * cols;
+  float* out = y + row * cols;
+
+  // Neighbouring lanes take neighbouring columns. A lane outside the matrix holds -infinity and
+  // stays: a shuffle needs all 32.
+  float held[FLOATS];
+#pragma unroll
+  for (int f = 0; f < FLOATS; f += WIDTH) {
+    const int c = f * LANES + lane * WIDTH;
+    const bool inside = row < rows && c < cols;
+    if constexpr (WIDTH == 4) {
+      float4 four = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+      if (inside) four = *reinterpret_cast<const float4*>(in + c);
+      held[f] = four.x;
+      held[f + 1] = four.y;
+      held[f + 2] = four.z;
+      held[f + 3] = four.w;
+    } else {
+      held[f] = inside ? in[c] : -INFINITY;
+    }
+  }
+
+  float max = -INFINITY;
+#pragma unroll
+  for (int f = 0; f < FLOATS; ++f) max = fmaxf(max, held[f]);
+  max = max_of_lanes<LANES>(max);
+
+  float sum = 0;
+#pragma unroll
+  for (int f = 0; f < FLOATS; ++f) {
+    held[f] = expf(held[f] - max);
+    sum += held[f];
+  }
+  const float scale = 1 / sum_of_lanes<LANES>(sum);
+
+#pragma unroll
+  for (int f = 0; f < FLOATS; f += WIDTH) {
+    const int c = f * LANES + lane * WIDTH;
+    if (row >= rows || c >= cols) continue;
+    if constexpr (WIDTH == 4)
+      __stcs(reinterpret_cast<float4*>(out + c),
+             {held[f] * scale, held[f + 1] * scale, held[f + 2] * scale, held[f + 3] * scale});
+    else
+      out[c] = held[f] * scale;
+  }
+}
+
+template <int LANES, int FLOATS>
+void launch(const float* x, float* y, int64_t rows, int64_t cols) {
+  const int64_t blocks = ceil_div(rows, THREADS / LANES);
+  const bool on_boundary =
+      (reinterpret_cast<uintptr_t>(x) | reinterpret_cast<uintptr_t>(y)) % 16 == 0;
+  if (on_boundary && cols % 4 == 0)
+    warp_per_row_kernel<LANES, FLOATS, 4><<<blocks, THREADS>>>(x, y, rows, static_cast<int>(cols));
+  else
+    warp_per_row_kernel<LANES, FLOATS, 1><<<blocks, THREADS>>>(x, y, rows, static_cast<int>(cols));
+  CUDA_CHECK_LAUNCH();
+}
+
+}  // namespace
+
+void warp_per_row(const float* x, float* y, int64_t rows, int64_t cols) {
+  if (rows == 0 || cols == 0) return;
+  if (cols <= 4) return launch<1, 4>(x, y, rows, cols);
+  if (cols <= 8) return launch<2, 4>(x, y, rows, cols);
+  if (cols <= 16) return launch<4, 4>(x, y, rows, cols);
+  if (cols <= 32) return launch<8, 4>(x, y, rows, cols);
+  if (cols <= 64) return launch<16, 4>(x, y, rows, cols);
+  if (cols <= 128) return launch<32, 4>(x, y, rows, cols);
+  if (cols <= 256) return launch<32, 8>(x, y, rows, cols);
+  if (cols <= 512) return launch<32, 16>(x, y, rows, cols);
+  if (cols <= 1024) return launch<32, 32>(x, y, rows, cols);
+  row_on_chip(x, y, rows, cols);
+}
+
+}  // namespace tutorial
