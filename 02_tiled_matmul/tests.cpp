@@ -117,7 +117,7 @@ TEST_CASE("alpha = 0 does not read A and B") {
                {.rows = 8, .cols = 8, .tile = step.tile}, 0, before);
 }
 
-TEST_CASE("every step takes more rows than a grid has blocks in y") {
+TEST_CASE("every step takes more rows than a grid has blocks in y", "[large]") {
   const auto step = GENERATE(from_range(steps));
   skip_unless_runnable(step);
   if (!device_has_clock()) SKIP("65536 blocks would take the simulator too long");

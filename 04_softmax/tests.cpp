@@ -143,13 +143,23 @@ TEST_CASE("long rows") {
     check_step(step, normal(2, cols), 2, cols);
 }
 
+void check_cluster_rows(const Step<Launcher>& step, const std::vector<int64_t>& columns) {
+  for (const int64_t cols : columns)
+    for (const auto& [x, y] : {std::pair<int64_t, int64_t>{0, 0}, {3, 3}, {1, 2}})
+      check_step(step, normal(2, cols), 2, cols, {x, y});
+}
+
 TEST_CASE("rows for a cluster of blocks") {
   if (const std::string reason = why_not_here("sm_90"); !reason.empty()) SKIP(reason);
   const auto step = each_step();
+  check_cluster_rows(step, {32769, 40001});
+}
+
+TEST_CASE("rows that fill a cluster of blocks, and longer ones", "[large]") {
+  if (const std::string reason = why_not_here("sm_90"); !reason.empty()) SKIP(reason);
+  const auto step = each_step();
   // From 463848 columns on a row no longer fits a cluster, where a block has 227 KB.
-  for (const int64_t cols : {32769, 65536, 65539, 131072, 463847, 463848})
-    for (const auto& [x, y] : {std::pair<int64_t, int64_t>{0, 0}, {3, 3}, {1, 2}})
-      check_step(step, normal(2, cols), 2, cols, {x, y});
+  check_cluster_rows(step, {65536, 65539, 131072, 463847, 463848});
   check_step(step, normal(33, 40001), 33, 40001);  // from every distance to a 128-byte boundary
 }
 

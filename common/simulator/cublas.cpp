@@ -21,13 +21,21 @@ struct cublasContext {
 
 namespace {
 
-/// A batch of column-major matrices: of one operand, or of the result.
+/// A batch of column-major matrices: of one operand, or of the result. They lie `stride` apart, or
+/// where the array `each`, in device memory, says.
 struct Matrices {
   const void* data;
   cudaDataType type;
   int ld;
   long long stride;
   const char* name;
+  const void* const* each = nullptr;
+
+  const float* of(int product) const {
+    return each != nullptr ? static_cast<const float*>(each[product])
+                           : static_cast<const float*>(data) + product * stride;
+  }
+  bool is_null() const { return each == nullptr && data == nullptr; }
 };
 
 struct Gemm {
@@ -62,19 +70,32 @@ cublasStatus_t check_arguments(const Gemm& g) {
   if (g.m == 0 || g.n == 0 || g.batch == 0) return CUBLAS_STATUS_SUCCESS;
   if (g.alpha == nullptr || g.beta == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   const bool is_scaled = *static_cast<const float*>(g.beta) != 1;
-  if (g.C.data == nullptr && (multiplies(g) || is_scaled)) return CUBLAS_STATUS_INVALID_VALUE;
-  if (multiplies(g) && (g.A.data == nullptr || g.B.data == nullptr))
+  if (g.C.is_null() && (multiplies(g) || is_scaled)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (multiplies(g) && (g.A.is_null() || g.B.is_null()))
     return CUBLAS_STATUS_INVALID_VALUE;
   return CUBLAS_STATUS_SUCCESS;
+}
+
+/// True when the array that says where the matrices lie is itself in device memory.
+bool pointers_in_device_memory(const Gemm& g, const Matrices& matrices) {
+  const auto begin = reinterpret_cast<uintptr_t>(matrices.each);
+  const simulator::Allocation found = simulator::find_allocation(matrices.each);
+  if (found.bytes > 0 && begin + g.batch * sizeof(void*) <= found.begin + found.bytes) return true;
+  std::ostringstream text;
+  text << "bounds in " << g.routine << ": the " << g.batch << " pointers to the matrices "
+       << matrices.name << " are not in device memory\n"
+       << simulator::describe_address(matrices.each);
+  simulator::publish(text.str());
+  return false;
 }
 
 /// True when each rows × cols matrix lies in device memory. Otherwise reports it: a GPU would meet
 /// an illegal address.
 bool in_device_memory(const Gemm& g, const Matrices& matrices, int rows, int cols) {
   const int64_t elements = int64_t{cols - 1} * matrices.ld + rows;
+  if (matrices.each != nullptr && !pointers_in_device_memory(g, matrices)) return false;
   for (int i = 0; i < g.batch; ++i) {
-    const auto begin =
-        reinterpret_cast<uintptr_t>(static_cast<const float*>(matrices.data) + i * matrices.stride);
+    const auto begin = reinterpret_cast<uintptr_t>(matrices.of(i));
     const uintptr_t end = begin + static_cast<size_t>(elements) * sizeof(float);
     const simulator::Allocation found =
         simulator::find_allocation(reinterpret_cast<const void*>(begin));
@@ -103,7 +124,7 @@ float round_to_tf32(float value) {
 /// dimension in `copy`. (Operands of another type would be converted here.)
 const float* as_float(const Matrices& matrices, int product, int rows, int cols, bool tf32,
                       std::vector<float>& copy) {
-  const float* from = static_cast<const float*>(matrices.data) + product * matrices.stride;
+  const float* from = matrices.of(product);
   if (!tf32) return from;
   copy.resize(static_cast<size_t>(matrices.ld) * static_cast<size_t>(cols));
   for (int64_t col = 0; col < cols; ++col)
@@ -140,7 +161,7 @@ cublasStatus_t gemm(cublasHandle_t handle, const Gemm& g, bool tf32) {
 
   std::vector<float> a_copy, b_copy;
   for (int i = 0; i < g.batch; ++i) {
-    float* C = static_cast<float*>(const_cast<void*>(g.C.data)) + i * g.C.stride;
+    float* C = const_cast<float*>(g.C.of(i));
     if (beta != 1) scale(C, g.m, g.n, g.C.ld, beta);
     for (int column = 0; column < g.n; ++column)  // a library's writes are not instrumented
       simulator::mark_written(C + int64_t{column} * g.C.ld, static_cast<size_t>(g.m) * sizeof *C);
@@ -335,5 +356,19 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
   return gemm_ex(
       handle,
       {"cublasGemmStridedBatchedEx", transa, transb, m, n, k, alpha, a, b, beta, c, batchCount},
+      computeType, algo);
+}
+
+cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t transa,
+                                   cublasOperation_t transb, int m, int n, int k, const void* alpha,
+                                   const void* const Aarray[], cudaDataType Atype, int lda,
+                                   const void* const Barray[], cudaDataType Btype, int ldb,
+                                   const void* beta, void* const Carray[], cudaDataType Ctype,
+                                   int ldc, int batchCount, cublasComputeType_t computeType,
+                                   cublasGemmAlgo_t algo) {
+  const Matrices a{nullptr, Atype, lda, 0, "A", Aarray}, b{nullptr, Btype, ldb, 0, "B", Barray},
+      c{nullptr, Ctype, ldc, 0, "C", Carray};
+  return gemm_ex(
+      handle, {"cublasGemmBatchedEx", transa, transb, m, n, k, alpha, a, b, beta, c, batchCount},
       computeType, algo);
 }
