@@ -4,7 +4,6 @@
 #include "common/backend.hpp"
 #include "common/check.hpp"
 #include "common/error.hpp"
-#include "common/profile.hpp"
 
 namespace tutorial {
 namespace {
@@ -98,11 +97,6 @@ void set_thread_order(uint64_t) {}
 void reset_work() {}
 
 Work counted_work() {
-  return {};
-}
-
-void start_profile() {}
-std::vector<KernelProfile> take_profile(bool) {
   return {};
 }
 

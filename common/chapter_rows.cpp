@@ -72,6 +72,7 @@ void Chapter::State::launch_and_check(const Row& row, Result& result) {
   if (print) print_profile(row.name, profiles);
   add_to_profile_csv(row.name, profiles);
   for (const KernelProfile& kernel : profiles) result.counts += kernel.total;
+  result.kernels = profiles;
   if (!device_has_clock())
     result.work = work;
   else if (times() && !got.empty())

@@ -66,14 +66,15 @@ struct Result {
   int number = 0;  // the step's place in the list, from 1; 0: it is not in the list
   bool is_stage = false, is_vendor = false;
   Verdict verdict = Verdict::ok;
-  std::string message;              // why it was not checked: failed, refused, skipped
-  double max_error = 0, bound = 0;  // of the check
-  Cost cost = {};                   // the least work for this row
-  double bound_ms = 0;              // the shortest time that the device's ceilings allow
-  bool by_arithmetic = false;       // which ceiling that is
-  std::optional<Timing> time = {};  // a right result, on a backend with a clock
-  std::optional<Work> work = {};    // a right result, on a backend that counts
-  Counts counts = {};               // of its warps, if there is `work`
+  std::string message;                      // why it was not checked: failed, refused, skipped
+  double max_error = 0, bound = 0;          // of the check
+  Cost cost = {};                           // the least work for this row
+  double bound_ms = 0;                      // the shortest time that the device's ceilings allow
+  bool by_arithmetic = false;               // which ceiling that is
+  std::optional<Timing> time = {};          // a right result, on a backend with a clock
+  std::optional<Work> work = {};            // a right result, on a backend that counts
+  Counts counts = {};                       // of its warps, if there is `work`
+  std::vector<KernelProfile> kernels = {};  // that one launch of the row launched
 };
 
 /// One line a row, with a line of column heads first. A column that would say nothing is left out.

@@ -253,10 +253,16 @@ std::string csv_text(const std::vector<Result>& results, const std::string& chap
     return '"' + inside + '"';
   };
   const auto exact = [](double value) { return number_text("%.9g", value); };
+  const auto line_of = [](const Cells& cells) {
+    std::string line;
+    for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + cell;
+    return line + '\n';
+  };
 
   std::string csv =
       "chapter,device,problem,step,kind,check,message,max_error,bound,flop,bytes,"
-      "median_ms,low_ms,high_ms,repeats,of_vendor,of_bound,"
+      "median_ms,low_ms,high_ms,repeats,of_vendor,of_bound,clock_mhz,"
+      "registers,shared_bytes,local_bytes,occupancy,"
       "blocks,threads,global_load_bytes,global_store_bytes,shared_loads,shared_stores,barriers,"
       "warp_operations,atomics,load_requests,load_sectors,store_requests,store_sectors,"
       "shared_load_requests,shared_load_conflicts,shared_store_requests,shared_store_conflicts\n";
@@ -274,13 +280,15 @@ std::string csv_text(const std::vector<Result>& results, const std::string& chap
     if (result.time) {
       const Timing& time = *result.time;
       const bool has_vendor = vendor != nullptr && !result.is_stage;
-      cells.insert(cells.end(), {exact(time.median_ms), exact(time.low_ms), exact(time.high_ms),
-                                 std::to_string(time.repeats),
-                                 has_vendor ? exact(vendor->time->median_ms / time.median_ms) : "",
-                                 exact(result.bound_ms / time.median_ms)});
+      cells.insert(cells.end(),
+                   {exact(time.median_ms), exact(time.low_ms), exact(time.high_ms),
+                    std::to_string(time.repeats),
+                    has_vendor ? exact(vendor->time->median_ms / time.median_ms) : "",
+                    exact(result.bound_ms / time.median_ms), number_text("%.0f", time.clock_mhz)});
     } else {
-      cells.insert(cells.end(), 6, "");
+      cells.insert(cells.end(), 7, "");
     }
+    cells.insert(cells.end(), 4, "");
     if (result.work) {
       const Work& work = *result.work;
       const Counts& counts = result.counts;
@@ -294,8 +302,21 @@ std::string csv_text(const std::vector<Result>& results, const std::string& chap
     } else {
       cells.insert(cells.end(), 17, "");
     }
-    for (size_t i = 0; i < cells.size(); ++i) csv += (i == 0 ? "" : ",") + cells[i];
-    csv += '\n';
+    csv += line_of(cells);
+    if (result.is_vendor) continue;
+    // What its kernels take, a line each, as far as it is known.
+    for (const KernelProfile& kernel : result.kernels) {
+      const Takes& takes = kernel.takes;
+      if (takes.registers == 0) continue;
+      cells = {quoted(chapter), quoted(device), quoted(problem), quoted(kernel.kernel), "kernel"};
+      cells.insert(cells.end(), 13, "");
+      cells.insert(cells.end(),
+                   {std::to_string(takes.registers), std::to_string(takes.shared_bytes),
+                    std::to_string(takes.local_bytes), exact(takes.occupancy),
+                    std::to_string(takes.blocks), std::to_string(takes.blocks * takes.threads)});
+      cells.insert(cells.end(), 15, "");
+      csv += line_of(cells);
+    }
   }
   return csv;
 }

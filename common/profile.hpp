@@ -1,5 +1,6 @@
-// What the warps of a kernel did, counted as a GPU's profiler counts it. The CPU backend counts
-// (common/simulator/profile.cpp); on a GPU Nsight Compute does.
+// What the kernels of a launch did and what they take. The CPU backend counts what the warps did
+// (common/simulator/profile.cpp), as on a GPU Nsight Compute does. On a GPU we know what a kernel
+// takes of a multiprocessor (common/backend_gpu_launches.cpp).
 #pragma once
 
 #include <cstdint>
@@ -54,17 +55,27 @@ struct ProfiledLine {
   Counts counts;
 };
 
+/// Of one launch, on a GPU.
+struct Takes {
+  int64_t blocks = 0, threads = 0;  // of the grid; of a block
+  int registers = 0;                // of a thread
+  int64_t shared_bytes = 0;         // of a block
+  int64_t local_bytes = 0;          // of a thread: spilled registers, and arrays without a register
+  double occupancy = 0;             // of the threads that a multiprocessor has room for
+};
+
 struct KernelProfile {
   std::string kernel;
   int64_t launches = 0;
+  Takes takes = {};  // the last launch; on a GPU
   Counts total = {};
   std::vector<ProfiledLine> lines = {};  // ordered by path and line
 };
 
-/// Counts from now on, from nothing. Only where !device_has_clock(); else take_profile() is empty.
+/// From now on, from nothing.
 void start_profile();
-/// The kernels launched since, in the order of their first launch; counts no longer. Finding the
-/// lines takes a moment.
+/// The kernels launched since, in the order of their first launch; looks no longer. Finding the
+/// lines takes a moment; on a GPU there are none.
 std::vector<KernelProfile> take_profile(bool with_lines);
 
 }  // namespace tutorial

@@ -24,6 +24,12 @@ __global__ void read_all(const uint4* data, int64_t count, unsigned* sink) {
   if (seen == 1) *sink = seen;  // the data are all ones or nothing
 }
 
+/// Counts at the rate of the multiprocessors' clock. On a GPU that has nothing else to do a single
+/// block always comes to the same multiprocessor, so two readings belong to one counter.
+__global__ void read_clock(long long* cycles) {
+  *cycles = clock64();
+}
+
 /// Empties the L2 of everything that a launch could use, by reading something else. A memset would
 /// leave the L2 full of its own changed lines, and writing these back would fall into the time
 /// that is measured.
@@ -62,7 +68,7 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void record() { CUDA_CHECK(cudaEventRecord(event_)); }
-  float milliseconds_since(const Event& start) {
+  double milliseconds_since(const Event& start) {
     CUDA_CHECK(cudaEventSynchronize(event_));
     float milliseconds = 0;
     CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start.event_, event_));
@@ -90,9 +96,14 @@ Timing time_launch(const std::function<void()>& launch, int repeats,
                    const std::function<void()>& before) {
   if (repeats < 1) throw Error("--repeats must be at least 1");
   L2Flush flush;
-  Event start, stop;
+  Event start, stop, first, last;
+  DeviceBuffer<long long> cycles(2);
   std::vector<double> times;
   for (int run = 0; run < kWarmUps + repeats; ++run) {
+    if (run == kWarmUps) {
+      read_clock<<<1, 1>>>(cycles.data());
+      first.record();
+    }
     if (before) before();
     // The flush takes longer than the host needs to queue what follows, so the launch's own delay
     // is hidden and the device goes from `start` to the kernel without a gap.
@@ -104,10 +115,16 @@ Timing time_launch(const std::function<void()>& launch, int repeats,
     const double milliseconds = stop.milliseconds_since(start);
     if (run >= kWarmUps) times.push_back(milliseconds);
   }
-  return {.median_ms = quantile(times, 0.5),
-          .low_ms = quantile(times, 0.25),
-          .high_ms = quantile(times, 0.75),
-          .repeats = repeats};
+  last.record();
+  read_clock<<<1, 1>>>(cycles.data() + 1);
+  CUDA_CHECK_LAUNCH();
+  const std::vector<long long> read = cycles.to_host();
+  return {
+      .median_ms = quantile(times, 0.5),
+      .low_ms = quantile(times, 0.25),
+      .high_ms = quantile(times, 0.75),
+      .repeats = repeats,
+      .clock_mhz = static_cast<double>(read[1] - read[0]) / last.milliseconds_since(first) / 1e3};
 }
 
 }  // namespace tutorial

@@ -10,6 +10,7 @@ struct Timing {
   double median_ms = 0;
   double low_ms = 0, high_ms = 0;  // the quartiles: the spread
   int repeats = 0;
+  double clock_mhz = 0;  // of the multiprocessors, on average from the first run to the last
 };
 
 /// Times `launch` with CUDA events: warm-up runs, then `repeats` runs, each after `before` (not

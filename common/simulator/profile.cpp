@@ -188,7 +188,9 @@ std::vector<KernelProfile> take_profile(bool with_lines) {
   simulator::wanted = false;
   std::vector<KernelProfile> profiles;
   for (const simulator::Kernel& kernel : simulator::kernels) {
-    profiles.push_back({kernel.name, kernel.launches, simulator::total(kernel.profiled)});
+    profiles.push_back({.kernel = kernel.name,
+                        .launches = kernel.launches,
+                        .total = simulator::total(kernel.profiled)});
     if (with_lines) profiles.back().lines = simulator::by_line(kernel.profiled);
   }
   simulator::kernels.clear();

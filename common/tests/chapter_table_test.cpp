@@ -69,3 +69,29 @@ TEST_CASE("The table of counts", "[chapter][table]") {
         "  cuBLAS  ok       4.1e-05  3.9e-03       –        –             –              –"
         "                –\n");
 }
+
+TEST_CASE("What a kernel takes of the device stands below its step", "[chapter][table]") {
+  Result step = timed("tiled", 1, 2);
+  step.time->clock_mhz = 1755.2;
+  step.kernels = {{.kernel = "tiled_kernel<4, 1>",
+                   .launches = 1,
+                   .takes = {.blocks = 12,
+                             .threads = 256,
+                             .registers = 96,
+                             .shared_bytes = 16640,
+                             .local_bytes = 8,
+                             .occupancy = 0.25}},
+                  {.kernel = "counted_only"}};  // as on the CPU, where nobody knows
+  const std::string csv = csv_text({step}, "02", "a device", "a problem");
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 3);
+  const std::string of_step = line_with(csv, "\"tiled\""), of_kernel = line_with(csv, ",kernel,");
+  CHECK_THAT(of_step, ContainsSubstring(",1755,,,,,"));
+  CHECK_THAT(of_kernel, StartsWith("\"02\",\"a device\",\"a problem\",\"tiled_kernel<4, 1>\","));
+  CHECK_THAT(of_kernel, ContainsSubstring(",96,16640,8,0.25,12,3072,"));
+  const std::string heads = csv.substr(0, csv.find('\n'));
+  const auto commas = [](const std::string& line) {
+    return std::count(line.begin(), line.end(), ',');
+  };
+  CHECK(commas(of_step) == commas(heads));
+  CHECK(commas(of_kernel) == commas(heads) + 1);  // one in the kernel's name
+}

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""PyTorch's rows of a chapter's table: the same problem, timed in the same way.
+
+usage: common/tools/bench_torch.py NN [the chapter's size options] [--csv FILE]
+
+Prints a line for each routine, and writes the columns of the programs' --csv. A result is compared with
+PyTorch's own in float64 on a part of the batch, and only what is right is timed: median of --repeats runs
+after 3 that do not count, each with a cold L2 (a buffer of 256 MiB or four times the L2 is read before it).
+docs/measuring.md says why. TF32 is off unless --tf32 asks for it.
+"""
+import argparse
+import csv
+import math
+import sys
+
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+HEADS = (
+    "chapter,device,problem,step,kind,check,message,max_error,bound,flop,bytes,median_ms,low_ms,high_ms,repeats,"
+    "of_vendor,of_bound,clock_mhz,registers,shared_bytes,local_bytes,occupancy,blocks,threads,global_load_bytes,"
+    "global_store_bytes,shared_loads,shared_stores,barriers,warp_operations,atomics,load_requests,load_sectors,"
+    "store_requests,store_sectors,shared_load_requests,shared_load_conflicts,shared_store_requests,"
+    "shared_store_conflicts"
+).split(",")
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("chapter", choices=["01", "02", "03", "04", "05", "06"])
+    for name in "m n k batch rows cols seq channels heads head_dim".split():
+        parser.add_argument("--" + name.replace("_", "-"), type=int)
+    parser.add_argument("--mask", default="causal")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--tf32", action="store_true")
+    parser.add_argument("--kernel", action="append", help="which of our steps the program runs: nothing to do with this")
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--csv")
+    return parser.parse_args()
+
+
+def normal(*shape):
+    return torch.randn(*shape, device="cuda")
+
+
+class Timer:
+    def __init__(self, repeats):
+        l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
+        self.flush = torch.ones(max(256 << 20, 4 * l2_bytes) // 4, device="cuda")
+        self.repeats = repeats
+
+    def __call__(self, launch):
+        """Milliseconds, sorted."""
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        times = []
+        for run in range(3 + self.repeats):
+            self.flush.amax()
+            start.record()
+            launch()
+            stop.record()
+            stop.synchronize()
+            if run >= 3:
+                times.append(start.elapsed_time(stop))
+        return sorted(times)
+
+
+def seen_by(mask, M, N):
+    """True where a mask of chapter 03 keeps, or None where it keeps all."""
+    row = torch.arange(M, device="cuda")[:, None] + N - M  # the last row sees the last column
+    col = torch.arange(N, device="cuda")[None, :]
+    if mask == "none":
+        return None
+    if mask == "causal":
+        return col <= row
+    if mask.startswith("window:"):
+        return (col <= row) & (col > row - int(mask[len("window:"):]))
+    sys.exit(f"bench_torch.py knows the masks none, causal and window:W, and not {mask}")
+
+
+def attention(q, k, v, causal):
+    """In float64, without PyTorch's own attention."""
+    scores = q.double() @ k.double().transpose(-1, -2) / math.sqrt(q.shape[-1])
+    if causal:
+        T = q.shape[-2]
+        later = torch.ones(T, T, dtype=torch.bool, device="cuda").triu(1)
+        scores = scores.masked_fill(later, -math.inf)
+    return torch.softmax(scores, -1) @ v.double()
+
+
+# ---- the chapters: what to call and what it must give. Each yields
+#      (name, function, rows of the result to compare, those rows in float64, error allowed, FLOP, bytes)
+
+
+def matmul(o):
+    A, B = normal(o.m, o.k), normal(o.k, o.n)
+    want = A[:64].double() @ B.double()
+    flop, size = 2 * o.m * o.n * o.k, 4 * (o.m * o.k + o.k * o.n + o.m * o.n)
+    yield "torch.mm", lambda: torch.mm(A, B), lambda C: C[:64], want, 1e-5 * o.k, flop, size
+
+
+def masked_bmm(o):
+    A, B = normal(o.batch, o.m, o.k), normal(o.batch, o.k, o.n)
+    keep = seen_by(o.mask, o.m, o.n)
+    product = A[-1].double() @ B[-1].double()
+    flop = 2 * o.batch * o.m * o.n * o.k
+    size = 4 * o.batch * (o.m * o.k + o.k * o.n + o.m * o.n)
+    yield "torch.bmm", lambda: torch.bmm(A, B), lambda C: C[-1], product, 1e-5 * o.k, flop, size
+    if keep is not None:
+        drop = ~keep
+        masked = product.masked_fill(drop, -math.inf)
+        flop = flop * int(keep.sum()) // keep.numel()
+        for name, fill in (("masked_fill", torch.Tensor.masked_fill), ("masked_fill_", torch.Tensor.masked_fill_)):
+            call = lambda fill=fill: fill(torch.bmm(A, B), drop, -math.inf)
+            yield "torch.bmm + " + name, call, lambda C: C[-1], masked, 1e-5 * o.k, flop, size
+    C = torch.empty(o.batch, o.m, o.n, device="cuda")
+    ones = torch.ones(o.m, o.n, device="cuda", dtype=torch.float64)
+    yield "torch fill_ (write only)", lambda: C.fill_(1.0), lambda C: C[-1], ones, 0, 0, 4 * C.numel()
+
+
+def softmax(o):
+    x = normal(o.rows, o.cols)
+    want = torch.softmax(x[:8].double(), -1)
+    yield "torch.softmax", lambda: torch.softmax(x, -1), lambda y: y[:8], want, 1e-5, 5 * x.numel(), 8 * x.numel()
+
+
+def unfused_attention(o):
+    B, T, C, NH = o.batch, o.seq, o.channels, o.heads
+    causal = not o.full
+    qkv = normal(B, T, 3, NH, C // NH)
+    q, k, v = (x.transpose(1, 2) for x in qkv.unbind(2))
+    want = attention(q[-1], k[-1], v[-1], causal)
+    flop, size = 4 * B * T * (T + 1) // 2 * C if causal else 4 * B * T * T * C, 16 * B * T * C
+    for name, backend in (("math", SDPBackend.MATH), ("memory-efficient", SDPBackend.EFFICIENT_ATTENTION)):
+
+        def call(backend=backend):
+            with sdpa_kernel(backend):
+                out = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+            return out.transpose(1, 2).reshape(B, T, C)
+
+        part = lambda out: out.view(B, T, NH, C // NH)[-1].transpose(0, 1)
+        allowed = 2e-2 if o.tf32 else 1e-4
+        yield f"torch sdpa, {name}", call, part, want, allowed, flop, size
+
+
+def flash_attention(o):
+    causal = not o.full
+    q, k, v = (normal(o.batch, o.heads, o.seq, o.head_dim) for _ in range(3))
+    want = attention(q[-1, -1], k[-1, -1], v[-1, -1], causal)
+    pairs = o.batch * o.heads * (o.seq * (o.seq + 1) // 2 if causal else o.seq * o.seq)
+
+    def call():
+        with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+    part = lambda out: out[-1, -1]
+    yield "torch sdpa, memory-efficient", call, part, want, 1e-4, 4 * pairs * o.head_dim, 16 * q.numel()
+
+
+ROUTINES = {
+    "01": matmul,
+    "02": matmul,
+    "03": masked_bmm,
+    "04": softmax,
+    "05": unfused_attention,
+    "06": flash_attention,
+}
+
+
+def largest_error(got, want):
+    """NaN where one is wanted or got and not the other; infinities must match exactly."""
+    finite = torch.isfinite(want)
+    if not torch.equal(got.double()[~finite], want[~finite]):
+        return math.nan
+    return (got.double() - want)[finite].abs().max().item()
+
+
+def main():
+    o = options()
+    missing = [name for name in {
+        "01": ["m", "n", "k"], "02": ["m", "n", "k"], "03": ["batch", "m", "n", "k"], "04": ["rows", "cols"],
+        "05": ["batch", "seq", "channels", "heads"], "06": ["batch", "heads", "seq", "head_dim"],
+    }[o.chapter] if getattr(o, name) is None]
+    if missing:
+        sys.exit("bench_torch.py needs the sizes that are missing: --" + ", --".join(missing).replace("_", "-"))
+    if not torch.cuda.is_available():
+        sys.exit("bench_torch.py needs a GPU that PyTorch can use; torch.cuda.is_available() is false")
+    torch.manual_seed(1)
+    torch.backends.cuda.matmul.allow_tf32 = o.tf32
+    timer = Timer(o.repeats)
+    problem = " ".join(word for word in sys.argv[2:] if word != "--csv" and word != o.csv)
+    device = f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}"
+    lines, wrong = [], False
+    for name, call, part, want, allowed, flop, size in ROUTINES[o.chapter](o):
+        error = largest_error(part(call()), want)
+        right = error <= allowed
+        wrong |= not right
+        line = dict.fromkeys(HEADS, "")
+        line |= {"chapter": o.chapter, "device": device, "problem": problem, "step": name, "kind": "pytorch",
+                 "check": "ok" if right else "WRONG", "max_error": f"{error:.3g}", "bound": f"{allowed:.3g}",
+                 "flop": f"{flop:.9g}", "bytes": f"{size:.9g}"}
+        text = "WRONG"
+        if right:
+            times = timer(call)
+            median, low, high = (times[round(q * (len(times) - 1))] for q in (0.5, 0.25, 0.75))
+            line |= {"median_ms": f"{median:.9g}", "low_ms": f"{low:.9g}", "high_ms": f"{high:.9g}",
+                     "repeats": o.repeats}
+            text = f"{median:8.4f} ms  {flop / median / 1e9:6.1f} TFLOP/s  {size / median / 1e6:6.0f} GB/s"
+        print(f"  {name:28s} {text}", flush=True)
+        lines.append(line)
+    if o.csv:
+        with open(o.csv, "w", newline="") as file:
+            writer = csv.DictWriter(file, HEADS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(lines)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
