@@ -5,7 +5,7 @@
 //                 bytes, plus 4·M·N for C; 43 FLOP a byte
 // asked for by warp_tile_large  loads 1536·K·⌈M/128⌉·⌈N/256⌉ bytes, stores 4·M·N bytes
 // asked for by warp_tile_small  loads 768·K·⌈M/64⌉·⌈N/128⌉ bytes, stores 4·M·N bytes
-//                 (beta = 0; a tile at the edge is brought whole)
+//                 (beta = 0, all of C with this tile; one at the edge is brought whole)
 // shared memory   large: 24.3 KB a block, a product reads 3/16 float on average; small: 24.5 KB
 //                 a block and 1/4 float
 // block           large: 256 threads for 128 × 256 elements of C; small: 128 for 64 × 128
@@ -61,15 +61,15 @@ class Copies {
   static constexpr int COUNT = OF_A + T::BK / B_ROWS_APART;
   static_assert(T::THREADS % B_GROUPS == 0 && T::BK % B_ROWS_APART == 0, "whole rows of B");
 
-  __device__ Copies(const float* A, const float* B, int64_t M, int64_t N, int64_t K, int64_t row0,
-                    int64_t col0, float* As, float* Bs)
-      : N_(N) {
+  __device__ Copies(const float* A, const float* B, int64_t M, int64_t N, int64_t K, int64_t width,
+                    int64_t row0, int64_t col0, float* As, float* Bs)
+      : width_(width) {
     const int row = threadIdx.x / 8, col = threadIdx.x % B_GROUPS * WIDTH_B;
     a_k_ = threadIdx.x % 8, b_k_ = threadIdx.x / B_GROUPS;
 #pragma unroll
     for (int i = 0; i < A_ROWS; ++i)
       a_[i] = A + smaller(row0 + row + i * A_ROWS_APART, M - 1) * K + a_k_;
-    b_ = B + b_k_ * N + smaller(col0 + col, N - WIDTH_B);
+    b_ = B + b_k_ * width + smaller(col0 + col, N - WIDTH_B);
     to_a_ = As + a_k_ * (T::BM + T::PAD) + row;
     to_b_ = Bs + b_k_ * T::BN + col;
   }
@@ -87,7 +87,7 @@ class Copies {
   __device__ void advance(int depth) {
 #pragma unroll
     for (int i = 0; i < A_ROWS; ++i) a_[i] += depth;
-    b_ += depth * N_;
+    b_ += depth * width_;
   }
 
  private:
@@ -99,21 +99,22 @@ class Copies {
                               a_[i] + k, 4, inside(a_k_ + k) ? 0 : 4);
     } else {
       const int k = (c - OF_A) * B_ROWS_APART;
-      __pipeline_memcpy_async(to_b_ + (buffer * T::BK + k) * T::BN, b_ + k * N_, 4 * WIDTH_B,
+      __pipeline_memcpy_async(to_b_ + (buffer * T::BK + k) * T::BN, b_ + k * width_, 4 * WIDTH_B,
                               inside(b_k_ + k) ? 0 : 4 * WIDTH_B);
     }
   }
 
-  int64_t N_;
+  int64_t width_;
   int a_k_, b_k_;
   const float *a_[A_ROWS], *b_;
   float *to_a_, *to_b_;
 };
 
+// B and C may be some of the columns of a wider matrix: their rows begin `width` floats apart.
 // WIDTH_B and WIDTH_C: floats in one access to B and to C, 4 where rows are aligned and else 1.
 template <class T, int WIDTH_B, int WIDTH_C>
 __device__ void warp_tile_block(const float* A, const float* B, float* C, int64_t M, int64_t N,
-                                int64_t K, float alpha, float beta) {
+                                int64_t K, float alpha, float beta, int64_t width) {
   constexpr int TM = T::TM, TN = T::TN, BK = T::BK;
   alignas(16) __shared__ float As[2][BK][T::BM + T::PAD];
   alignas(16) __shared__ float Bs[2][BK][T::BN];
@@ -138,7 +139,7 @@ __device__ void warp_tile_block(const float* A, const float* B, float* C, int64_
   // The tiles at the start hold what is left of K when whole tiles are taken from its end: so all
   // others are whole, and the loop below has no test for it.
   using CopiesOfTile = Copies<T, WIDTH_B>;
-  CopiesOfTile copies(A, B, M, N, K, row0, col0, &As[0][0][0], &Bs[0][0][0]);
+  CopiesOfTile copies(A, B, M, N, K, width, row0, col0, &As[0][0][0], &Bs[0][0][0]);
   const int64_t tiles = ceil_div(K, BK);
   if (tiles > 0) {
     const int depth = static_cast<int>(K - (tiles - 1) * BK);
@@ -193,7 +194,7 @@ __device__ void warp_tile_block(const float* A, const float* B, float* C, int64_
     for (int j = 0; j < TN; j += WIDTH_C) {
       const int64_t row = row0 + m + i / 4 * 16 + i % 4, col = col0 + n + j / 4 * 32 + j % 4;
       if (row >= M || col >= N) continue;
-      float* c = C + row * N + col;
+      float* c = C + row * width + col;
       float old[4] = {}, result[4];
       // With beta = 0 C is not read: it may hold anything, even NaN.
       if (beta != 0 && WIDTH_C == 4) read4(old, c);
@@ -213,15 +214,15 @@ __device__ void warp_tile_block(const float* A, const float* B, float* C, int64_
 template <int WIDTH_B, int WIDTH_C>
 __global__ void __launch_bounds__(Large::THREADS, 1)
     warp_tile_large(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                    float alpha, float beta) {
-  warp_tile_block<Large, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, alpha, beta);
+                    float alpha, float beta, int64_t width) {
+  warp_tile_block<Large, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, alpha, beta, width);
 }
 
 template <int WIDTH_B, int WIDTH_C>
 __global__ void __launch_bounds__(Small::THREADS, 3)
     warp_tile_small(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                    float alpha, float beta) {
-  warp_tile_block<Small, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, alpha, beta);
+                    float alpha, float beta, int64_t width) {
+  warp_tile_block<Small, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, alpha, beta, width);
 }
 
 /// Whether 16-byte accesses are possible: every row must begin at a multiple of 16 bytes. Then the
@@ -241,12 +242,23 @@ double most_work(int64_t M, int64_t N, int multiprocessors) {
   return static_cast<double>(ceil_div(blocks_of<T>(M, N), multiprocessors) * T::BM * T::BN);
 }
 
+/// From this column on the small tile is used. It takes a fifth more time for the same work, since
+/// it reads shared memory more. It wins where the large one leaves multiprocessors idle; and where
+/// columns at the right edge, less than a tile, would give all of them one round more.
+int64_t first_column_of_small(int64_t M, int64_t N, int multiprocessors) {
+  const auto work = [&](int64_t large_cols) {
+    return most_work<Large>(M, large_cols, multiprocessors) +
+           1.2 * most_work<Small>(M, N - large_cols, multiprocessors);
+  };
+  int64_t best = N;
+  for (const int64_t cols : {N / Large::BN * Large::BN, int64_t{0}})
+    if (work(cols) < work(best)) best = cols;
+  return best;
+}
+
 }  // namespace
 
-// The rule for the tile: the one whose busiest multiprocessor has less to do, but the small one
-// must win by 5 %, since it reads shared memory more. It wins where the large one leaves
-// multiprocessors idle, from the start or at the end, or reaches far over C's edge. And for the
-// accesses: B and C each take the 16-byte path if they can.
+// B and C each take the 16-byte path if they can.
 void warp_tile(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
                float alpha, float beta) {
   if (M == 0 || N == 0) return;
@@ -260,15 +272,19 @@ void warp_tile(const float* A, const float* B, float* C, int64_t M, int64_t N, i
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   const bool b = rows_are_aligned(B, N), c = rows_are_aligned(C, N);
-  // The blocks stand in one row: it may be as long as it likes, unlike a grid's y.
-  if (1.05 * most_work<Small>(M, N, multiprocessors) < most_work<Large>(M, N, multiprocessors)) {
-    const auto kernel = small[b][c];
-    kernel<<<blocks_of<Small>(M, N), Small::THREADS>>>(A, B, C, M, N, K, alpha, beta);
-  } else {
+  const int64_t edge = first_column_of_small(M, N, multiprocessors);
+  // The blocks of a launch stand in one row: it may be as long as it likes, unlike a grid's y.
+  if (edge > 0) {
     const auto kernel = large[b][c];
-    kernel<<<blocks_of<Large>(M, N), Large::THREADS>>>(A, B, C, M, N, K, alpha, beta);
+    kernel<<<blocks_of<Large>(M, edge), Large::THREADS>>>(A, B, C, M, edge, K, alpha, beta, N);
+    CUDA_CHECK_LAUNCH();
   }
-  CUDA_CHECK_LAUNCH();
+  if (edge < N) {
+    const auto kernel = small[b][c];
+    kernel<<<blocks_of<Small>(M, N - edge), Small::THREADS>>>(A, B + edge, C + edge, M, N - edge, K,
+                                                              alpha, beta, N);
+    CUDA_CHECK_LAUNCH();
+  }
 }
 
 }  // namespace tutorial
