@@ -129,7 +129,7 @@ TEST_CASE("every step takes more rows than a grid has blocks in y", "[large]") {
 // All other shapes here are so small that they get the small tile. On a device of 132
 // multiprocessors these get the large one: 10 × 10 blocks of 128 × 256, the last ones not whole; or
 // 12 × 11 of them and the small one for what is left at the right.
-TEST_CASE("warp_tile's large tile is right, too") {
+TEST_CASE("warp_tile's large tile and its strip are right") {
   const Step<Launcher>& step = *std::find_if(steps.begin(), steps.end(),
                                              [](const auto& s) { return s.launch == &warp_tile; });
   skip_unless_runnable(step);

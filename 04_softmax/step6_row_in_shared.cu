@@ -14,10 +14,10 @@
 #include <algorithm>
 
 #include "04_softmax.hpp"
-#include "04_softmax/row_slice.cuh"
 #include "common/check.hpp"
 #include "common/grid.hpp"
 #include "common/reduce.cuh"
+#include "row_slice.cuh"
 
 namespace tutorial {
 
