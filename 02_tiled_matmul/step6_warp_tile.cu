@@ -4,11 +4,13 @@
 // global memory   with the large tile each element serves 128 rows or 256 columns: 3·M·N·K / 64
 //                 bytes, plus 4·M·N for C; 43 FLOP a byte
 // asked for by warp_tile_large  loads 1536·K·⌈M/128⌉·⌈N/256⌉ bytes, stores 4·M·N bytes
+// asked for by warp_tile_medium loads 1024·K·⌈M/128⌉·⌈N/128⌉ bytes, stores 4·M·N bytes
 // asked for by warp_tile_small  loads 768·K·⌈M/64⌉·⌈N/128⌉ bytes, stores 4·M·N bytes
-//                 (beta = 0, all of C with this tile; one at the edge is brought whole)
-// shared memory   large: 24.3 KB a block, a product reads 3/16 float on average; small: 24.5 KB
-//                 a block and 1/4 float
-// block           large: 256 threads for 128 × 256 elements of C; small: 128 for 64 × 128
+//                 (beta = 0; a tile at the edge is brought whole)
+// shared memory   a product reads 3/16 float on average, with the small tile 1/4; a block has 24.3,
+//                 16.3 and 24.5 KB
+// block           large: 256 threads for 128 × 256 elements of C; medium: 128 for 128 × 128; small:
+//                 128 for 64 × 128
 #include <cuda_pipeline.h>
 
 #include <type_traits>
@@ -35,8 +37,9 @@ struct Tile2D {
   static_assert(2 * (BM + PAD + BN) * BK * sizeof(float) <= 48 * 1024,
                 "two pairs of tiles must fit into 48 KB of shared memory: make BK smaller");
 };
-using Large = Tile2D<2, 4, 16, 8>;  // 128 × 256
-using Small = Tile2D<2, 2, 8, 16>;  // 64 × 128
+using Large = Tile2D<2, 4, 16, 8>;   // 128 × 256
+using Medium = Tile2D<2, 2, 16, 8>;  // 128 × 128
+using Small = Tile2D<2, 2, 8, 16>;   // 64 × 128
 
 /// Four neighbours in one instruction. The address in memory must be a multiple of 16 bytes.
 __device__ void read4(float* to, const float* from) {
@@ -61,15 +64,15 @@ class Copies {
   static constexpr int COUNT = OF_A + T::BK / B_ROWS_APART;
   static_assert(T::THREADS % B_GROUPS == 0 && T::BK % B_ROWS_APART == 0, "whole rows of B");
 
-  __device__ Copies(const float* A, const float* B, int64_t M, int64_t N, int64_t K, int64_t width,
-                    int64_t row0, int64_t col0, float* As, float* Bs)
-      : width_(width) {
+  __device__ Copies(const float* A, const float* B, int64_t M, int64_t N, int64_t K, int64_t row0,
+                    int64_t col0, float* As, float* Bs)
+      : N_(N) {
     const int row = threadIdx.x / 8, col = threadIdx.x % B_GROUPS * WIDTH_B;
     a_k_ = threadIdx.x % 8, b_k_ = threadIdx.x / B_GROUPS;
 #pragma unroll
     for (int i = 0; i < A_ROWS; ++i)
       a_[i] = A + smaller(row0 + row + i * A_ROWS_APART, M - 1) * K + a_k_;
-    b_ = B + b_k_ * width + smaller(col0 + col, N - WIDTH_B);
+    b_ = B + b_k_ * N + smaller(col0 + col, N - WIDTH_B);
     to_a_ = As + a_k_ * (T::BM + T::PAD) + row;
     to_b_ = Bs + b_k_ * T::BN + col;
   }
@@ -87,7 +90,7 @@ class Copies {
   __device__ void advance(int depth) {
 #pragma unroll
     for (int i = 0; i < A_ROWS; ++i) a_[i] += depth;
-    b_ += depth * width_;
+    b_ += depth * N_;
   }
 
  private:
@@ -99,22 +102,21 @@ class Copies {
                               a_[i] + k, 4, inside(a_k_ + k) ? 0 : 4);
     } else {
       const int k = (c - OF_A) * B_ROWS_APART;
-      __pipeline_memcpy_async(to_b_ + (buffer * T::BK + k) * T::BN, b_ + k * width_, 4 * WIDTH_B,
+      __pipeline_memcpy_async(to_b_ + (buffer * T::BK + k) * T::BN, b_ + k * N_, 4 * WIDTH_B,
                               inside(b_k_ + k) ? 0 : 4 * WIDTH_B);
     }
   }
 
-  int64_t width_;
+  int64_t N_;
   int a_k_, b_k_;
   const float *a_[A_ROWS], *b_;
   float *to_a_, *to_b_;
 };
 
-// B and C may be some of the columns of a wider matrix: their rows begin `width` floats apart.
 // WIDTH_B and WIDTH_C: floats in one access to B and to C, 4 where rows are aligned and else 1.
 template <class T, int WIDTH_B, int WIDTH_C>
 __device__ void warp_tile_block(const float* A, const float* B, float* C, int64_t M, int64_t N,
-                                int64_t K, float alpha, float beta, int64_t width) {
+                                int64_t K, float alpha, float beta) {
   constexpr int TM = T::TM, TN = T::TN, BK = T::BK;
   alignas(16) __shared__ float As[2][BK][T::BM + T::PAD];
   alignas(16) __shared__ float Bs[2][BK][T::BN];
@@ -139,7 +141,7 @@ __device__ void warp_tile_block(const float* A, const float* B, float* C, int64_
   // The tiles at the start hold what is left of K when whole tiles are taken from its end: so all
   // others are whole, and the loop below has no test for it.
   using CopiesOfTile = Copies<T, WIDTH_B>;
-  CopiesOfTile copies(A, B, M, N, K, width, row0, col0, &As[0][0][0], &Bs[0][0][0]);
+  CopiesOfTile copies(A, B, M, N, K, row0, col0, &As[0][0][0], &Bs[0][0][0]);
   const int64_t tiles = ceil_div(K, BK);
   if (tiles > 0) {
     const int depth = static_cast<int>(K - (tiles - 1) * BK);
@@ -194,7 +196,7 @@ __device__ void warp_tile_block(const float* A, const float* B, float* C, int64_
     for (int j = 0; j < TN; j += WIDTH_C) {
       const int64_t row = row0 + m + i / 4 * 16 + i % 4, col = col0 + n + j / 4 * 32 + j % 4;
       if (row >= M || col >= N) continue;
-      float* c = C + row * width + col;
+      float* c = C + row * N + col;
       float old[4] = {}, result[4];
       // With beta = 0 C is not read: it may hold anything, even NaN.
       if (beta != 0 && WIDTH_C == 4) read4(old, c);
@@ -210,19 +212,27 @@ __device__ void warp_tile_block(const float* A, const float* B, float* C, int64_
 }
 
 // The second launch bound is the number of blocks that share a multiprocessor's 65536 registers:
-// one of 256 threads has the 255 a thread that CUDA allows at most, three of 128 threads have 168.
+// one of 256 threads, or two of 128, have the 255 a thread that CUDA allows at most; three of 128
+// threads have 168.
 template <int WIDTH_B, int WIDTH_C>
 __global__ void __launch_bounds__(Large::THREADS, 1)
     warp_tile_large(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                    float alpha, float beta, int64_t width) {
-  warp_tile_block<Large, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, alpha, beta, width);
+                    float alpha, float beta) {
+  warp_tile_block<Large, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, alpha, beta);
+}
+
+template <int WIDTH_B, int WIDTH_C>
+__global__ void __launch_bounds__(Medium::THREADS, 2)
+    warp_tile_medium(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
+                     float alpha, float beta) {
+  warp_tile_block<Medium, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, alpha, beta);
 }
 
 template <int WIDTH_B, int WIDTH_C>
 __global__ void __launch_bounds__(Small::THREADS, 3)
     warp_tile_small(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                    float alpha, float beta, int64_t width) {
-  warp_tile_block<Small, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, alpha, beta, width);
+                    float alpha, float beta) {
+  warp_tile_block<Small, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, alpha, beta);
 }
 
 /// Whether 16-byte accesses are possible: every row must begin at a multiple of 16 bytes. Then the
@@ -231,60 +241,66 @@ bool rows_are_aligned(const float* X, int64_t cols) {
   return reinterpret_cast<uintptr_t>(X) % 16 == 0 && cols % 4 == 0;
 }
 
-template <class T>
-int64_t blocks_of(int64_t M, int64_t N) {
-  return ceil_div(M, T::BM) * ceil_div(N, T::BN);
-}
+/// One of the tiles: its kernels by [WIDTH_B == 4][WIDTH_C == 4], and how much longer it takes than
+/// the large one for the same work, since it loads more for it.
+struct Choice {
+  void (*kernels[2][2])(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
+                        float alpha, float beta);
+  int BM, BN, threads;
+  double slower;
 
-/// The elements of C that the busiest multiprocessor has to compute: they decide when all is done.
-template <class T>
-double most_work(int64_t M, int64_t N, int multiprocessors) {
-  return static_cast<double>(ceil_div(blocks_of<T>(M, N), multiprocessors) * T::BM * T::BN);
-}
+  int64_t blocks(int64_t M, int64_t N) const { return ceil_div(M, BM) * ceil_div(N, BN); }
+  /// How many elements of C the busiest multiprocessor computes: it decides when all is done.
+  int64_t most_work(int64_t M, int64_t N, int multiprocessors) const {
+    return ceil_div(blocks(M, N), multiprocessors) * BM * BN;
+  }
+};
 
-/// From this column on the small tile is used. It takes a fifth more time for the same work, since
-/// it reads shared memory more. It wins where the large one leaves multiprocessors idle; and where
-/// columns at the right edge, less than a tile, would give all of them one round more.
-int64_t first_column_of_small(int64_t M, int64_t N, int multiprocessors) {
-  const auto work = [&](int64_t large_cols) {
-    return most_work<Large>(M, large_cols, multiprocessors) +
-           1.2 * most_work<Small>(M, N - large_cols, multiprocessors);
-  };
-  int64_t best = N;
-  for (const int64_t cols : {N / Large::BN * Large::BN, int64_t{0}})
-    if (work(cols) < work(best)) best = cols;
-  return best;
-}
+constexpr Choice choices[] = {
+    {{{warp_tile_large<1, 1>, warp_tile_large<1, 4>},
+      {warp_tile_large<4, 1>, warp_tile_large<4, 4>}},
+     Large::BM,
+     Large::BN,
+     Large::THREADS,
+     1},
+    {{{warp_tile_medium<1, 1>, warp_tile_medium<1, 4>},
+      {warp_tile_medium<4, 1>, warp_tile_medium<4, 4>}},
+     Medium::BM,
+     Medium::BN,
+     Medium::THREADS,
+     1.05},
+    {{{warp_tile_small<1, 1>, warp_tile_small<1, 4>},
+      {warp_tile_small<4, 1>, warp_tile_small<4, 4>}},
+     Small::BM,
+     Small::BN,
+     Small::THREADS,
+     1.2},
+};
 
 }  // namespace
 
-// B and C each take the 16-byte path if they can.
+// The rule for the tile: the one that is done first, as far as the work of the busiest
+// multiprocessor tells. A smaller one wins where a larger one leaves multiprocessors idle, from the
+// start or at the end, or reaches far over C's edge. And for the accesses: B and C each take the
+// 16-byte path if they can.
 void warp_tile(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
                float alpha, float beta) {
   if (M == 0 || N == 0) return;
   if (alpha == 0) K = 0;  // as in SGEMM: what A and B hold does not matter
-  using Kernel = decltype(&warp_tile_large<4, 4>);
-  constexpr Kernel large[2][2] = {{warp_tile_large<1, 1>, warp_tile_large<1, 4>},
-                                  {warp_tile_large<4, 1>, warp_tile_large<4, 4>}};
-  constexpr Kernel small[2][2] = {{warp_tile_small<1, 1>, warp_tile_small<1, 4>},
-                                  {warp_tile_small<4, 1>, warp_tile_small<4, 4>}};
   int device, multiprocessors;
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  const bool b = rows_are_aligned(B, N), c = rows_are_aligned(C, N);
-  const int64_t edge = first_column_of_small(M, N, multiprocessors);
-  // The blocks of a launch stand in one row: it may be as long as it likes, unlike a grid's y.
-  if (edge > 0) {
-    const auto kernel = large[b][c];
-    kernel<<<blocks_of<Large>(M, edge), Large::THREADS>>>(A, B, C, M, edge, K, alpha, beta, N);
-    CUDA_CHECK_LAUNCH();
-  }
-  if (edge < N) {
-    const auto kernel = small[b][c];
-    kernel<<<blocks_of<Small>(M, N - edge), Small::THREADS>>>(A, B + edge, C + edge, M, N - edge, K,
-                                                              alpha, beta, N);
-    CUDA_CHECK_LAUNCH();
-  }
+  const auto time = [&](const Choice& choice) {
+    return choice.slower * static_cast<double>(choice.most_work(M, N, multiprocessors));
+  };
+  const Choice* best = &choices[0];
+  for (const Choice& choice : choices)
+    if (time(choice) < time(*best)) best = &choice;
+
+  const auto kernel = best->kernels[rows_are_aligned(B, N)][rows_are_aligned(C, N)];
+  // The blocks stand in one row: it may be as long as it likes, unlike a grid's y.
+  kernel<<<best->blocks(M, N), best->threads>>>(A, B, C, M, N, K, alpha, beta);
+  CUDA_CHECK_LAUNCH();
 }
 
 }  // namespace tutorial
