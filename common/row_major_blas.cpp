@@ -67,4 +67,26 @@ void row_major_gemm_batched(cublasHandle_t handle, int64_t batch, int64_t M, int
                                          s.out_ld, stride_c, count));
 }
 
+void row_major_gemm_pointers(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,
+                             float alpha, const float* const* A, int64_t lda, const float* const* B,
+                             int64_t ldb, float beta, float* const* C, int64_t ldc,
+                             Transpose transpose) {
+  if (batch == 0 || M == 0 || N == 0) return;
+  const Sizes s(M, N, K, transpose);
+  const int count = as_int("the batch", batch), left_ld = as_int("ldb", ldb),
+            right_ld = as_int("lda", lda), out_ld = as_int("ldc", ldc);
+  // Of the routines for lists of pointers we take the one that is told how to compute.
+  cublasMath_t math{};
+  CUBLAS_CHECK(cublasGetMathMode(handle, &math));
+  const auto compute = math == CUBLAS_TF32_TENSOR_OP_MATH ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                          : CUBLAS_COMPUTE_32F_PEDANTIC;
+  const auto any = [](const float* const* list) {
+    return reinterpret_cast<const void* const*>(list);
+  };
+  CUBLAS_CHECK(cublasGemmBatchedEx(handle, s.left, CUBLAS_OP_N, s.m, s.n, s.k, &alpha, any(B),
+                                   CUDA_R_32F, left_ld, any(A), CUDA_R_32F, right_ld, &beta,
+                                   reinterpret_cast<void* const*>(C), CUDA_R_32F, out_ld, count,
+                                   compute, CUBLAS_GEMM_DEFAULT));
+}
+
 }  // namespace tutorial

@@ -48,4 +48,12 @@ void row_major_gemm_batched(cublasHandle_t handle, int64_t batch, int64_t M, int
                             int64_t stride_b, float beta, float* C, int64_t stride_c,
                             Transpose transpose = Transpose::none);
 
+/// The same for matrices that lie anywhere, and whose rows may lie further apart than they are
+/// long: the arrays A, B and C, in device memory, hold a pointer for each product, and from one row
+/// to the next it is lda, ldb and ldc. Throws Error for these, too, where an int cannot hold them.
+void row_major_gemm_pointers(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,
+                             float alpha, const float* const* A, int64_t lda, const float* const* B,
+                             int64_t ldb, float beta, float* const* C, int64_t ldc,
+                             Transpose transpose = Transpose::none);
+
 }  // namespace tutorial

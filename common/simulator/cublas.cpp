@@ -71,8 +71,7 @@ cublasStatus_t check_arguments(const Gemm& g) {
   if (g.alpha == nullptr || g.beta == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   const bool is_scaled = *static_cast<const float*>(g.beta) != 1;
   if (g.C.is_null() && (multiplies(g) || is_scaled)) return CUBLAS_STATUS_INVALID_VALUE;
-  if (multiplies(g) && (g.A.is_null() || g.B.is_null()))
-    return CUBLAS_STATUS_INVALID_VALUE;
+  if (multiplies(g) && (g.A.is_null() || g.B.is_null())) return CUBLAS_STATUS_INVALID_VALUE;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -368,7 +367,7 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t tran
                                    cublasGemmAlgo_t algo) {
   const Matrices a{nullptr, Atype, lda, 0, "A", Aarray}, b{nullptr, Btype, ldb, 0, "B", Barray},
       c{nullptr, Ctype, ldc, 0, "C", Carray};
-  return gemm_ex(
-      handle, {"cublasGemmBatchedEx", transa, transb, m, n, k, alpha, a, b, beta, c, batchCount},
-      computeType, algo);
+  return gemm_ex(handle,
+                 {"cublasGemmBatchedEx", transa, transb, m, n, k, alpha, a, b, beta, c, batchCount},
+                 computeType, algo);
 }

@@ -1,6 +1,7 @@
 // cuBLAS for row-major matrices: against plain loops, at the edges, and what it refuses.
 #include "common/row_major_blas.hpp"
 
+#include <array>
 #include <cmath>
 
 #include "common/error.hpp"
@@ -105,6 +106,58 @@ TEST_CASE("row-major products by cuBLAS: one B for the whole batch has stride 0"
       {.batch = batch, .rows = M, .cols = N});
 }
 
+TEST_CASE("row-major products by cuBLAS: matrices anywhere, with rows further apart") {
+  const CublasHandle handle;
+  for (const Transpose transpose : {Transpose::none, Transpose::b})
+    for (const auto& [batch, M, N, K] : {std::array<int64_t, 4>{3, 5, 7, 4},
+                                         {1, 1, 1, 1},
+                                         {2, 33, 9, 65},
+                                         {2, 4, 3, 0},
+                                         {0, 4, 3, 2},
+                                         {2, 0, 3, 2}}) {
+      const Problem p = {batch, M, N, K, -1.5f, 0, transpose};
+      const auto A = make_values({batch, M, K}, Init::normal, 1);
+      const auto B = make_values({batch, K, N}, Init::normal, 2);
+      const int64_t b_rows = transpose == Transpose::b ? N : K, b_cols = K + N - b_rows;
+      // All A in one array and all B in another: product i's are the columns from i·cols on, which
+      // is how heads lie in a row of channels.
+      const int64_t lda = batch * K + 2, ldb = batch * b_cols + 1, ldc = batch * N + 3;
+      std::vector<float> a(M * lda), b(b_rows * ldb);
+      for (int64_t i = 0; i < batch; ++i) {
+        for (int64_t e = 0; e < M * K; ++e) a[e / K * lda + i * K + e % K] = A[i * M * K + e];
+        for (int64_t e = 0; e < K * N; ++e)
+          b[e / b_cols * ldb + i * b_cols + e % b_cols] = B[i * K * N + e];
+      }
+      const DeviceBuffer<float> device_a(a, 1), device_b(b, 3);
+      // What lies between the rows of C stays as it was.
+      const std::vector<float> before = make_values({M, ldc}, Init::normal, 3);
+      const Expected products = expected(p, A, B, {});
+      Expected want{{before.begin(), before.end()}, std::vector<double>(before.size())};
+      for (int64_t e = 0; e < batch * M * N; ++e) {
+        const int64_t place = e / N % M * ldc + e / (M * N) * N + e % N;
+        want.value[place] = products.value[e];
+        want.bound[place] = products.bound[e];
+      }
+      INFO("batch=" << batch << " M=" << M << " N=" << N << " K=" << K);
+      check_launch(
+          [&](float* C) {
+            std::vector<const float*> at_a, at_b;
+            std::vector<float*> at_c;
+            for (int64_t i = 0; i < batch; ++i) {
+              at_a.push_back(device_a.data() + i * K);
+              at_b.push_back(device_b.data() + i * b_cols);
+              at_c.push_back(C + i * N);
+            }
+            const DeviceBuffer<const float*> list_a(at_a), list_b(at_b);
+            const DeviceBuffer<float*> list_c(at_c);
+            row_major_gemm_pointers(handle, batch, M, N, K, p.alpha, list_a.data(), lda,
+                                    list_b.data(), ldb, p.beta, list_c.data(), ldc, transpose);
+            CUDA_CHECK(cudaDeviceSynchronize());  // before the lists go
+          },
+          want, {.rows = M, .cols = ldc}, 2, before);
+    }
+}
+
 TEST_CASE("row-major products by cuBLAS: a size that its int cannot hold is refused") {
   const CublasHandle handle;
   const int64_t large = int64_t{1} << 31;
@@ -118,6 +171,12 @@ TEST_CASE("row-major products by cuBLAS: a size that its int cannot hold is refu
   CHECK_THROWS_AS(gemm(large, 1, 1, 1), Error);
   CHECK_THROWS_AS(row_major_gemm(handle, large, 1, 1, 1, x.data(), x.data(), 0, x.data()), Error);
   CHECK_THROWS_AS(gemm(1, -1, 1, 1), Error);
+  const auto pointers = [&](int64_t lda, int64_t ldb, int64_t ldc) {
+    row_major_gemm_pointers(handle, 1, 1, 1, 1, 1, nullptr, lda, nullptr, ldb, 0, nullptr, ldc);
+  };
+  CHECK_THROWS_AS(pointers(large, 1, 1), Error);
+  CHECK_THROWS_AS(pointers(1, large, 1), Error);
+  CHECK_THROWS_AS(pointers(1, 1, large), Error);
 }
 
 TEST_CASE("a TF32 handle is as exact as TF32 at least") {
@@ -131,4 +190,15 @@ TEST_CASE("a TF32 handle is as exact as TF32 at least") {
   for (double& bound : want.bound) bound *= 1 + (2 * 0x1p-10 + 0x1p-20) / gamma_bound(K + 2);
   check_launch([&](float* C) { row_major_gemm(handle, M, N, K, 1, a.data(), b.data(), 0, C); },
                want, {.rows = M, .cols = N});
+  const DeviceBuffer<const float*> at_a(std::vector<const float*>{a.data()}),
+      at_b(std::vector<const float*>{b.data()});
+  const auto pointers = [&](const CublasHandle& how, float* C) {
+    const DeviceBuffer<float*> at_c(std::vector<float*>{C});
+    row_major_gemm_pointers(how, 1, M, N, K, 1, at_a.data(), K, at_b.data(), N, 0, at_c.data(), N);
+    CUDA_CHECK(cudaDeviceSynchronize());
+  };
+  check_launch([&](float* C) { pointers(handle, C); }, want, {.rows = M, .cols = N});
+  // And an fp32 handle is more exact than that.
+  check_launch([&](float* C) { pointers(CublasHandle(), C); },
+               expected({1, M, N, K, 1, 0, Transpose::none}, A, B, {}), {.rows = M, .cols = N});
 }

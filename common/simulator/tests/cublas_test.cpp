@@ -88,6 +88,27 @@ Routine gemm_batched_ex(cublasHandle_t handle, cublasComputeType_t compute) {
   };
 }
 
+/// The same through lists of pointers. They are in device memory, so the call is waited for.
+Routine gemm_pointers_ex(cublasHandle_t handle, cublasComputeType_t compute) {
+  return [=](const Problem& p, const float* A, const float* B, float* C) {
+    std::vector<const void*> at_a, at_b;
+    std::vector<void*> at_c;
+    for (int i = 0; i < p.batch; ++i) {
+      at_a.push_back(A + i * p.stride_a());
+      at_b.push_back(B + i * p.stride_b());
+      at_c.push_back(C + i * p.stride_c());
+    }
+    const DeviceBuffer<const void*> list_a(at_a), list_b(at_b);
+    const DeviceBuffer<void*> list_c(at_c);
+    const cublasStatus_t status = cublasGemmBatchedEx(
+        handle, p.transa, p.transb, p.m, p.n, p.k, &p.alpha, list_a.data(), CUDA_R_32F, p.lda(),
+        list_b.data(), CUDA_R_32F, p.ldb(), &p.beta, list_c.data(), CUDA_R_32F, p.ldc(), p.batch,
+        compute, CUBLAS_GEMM_DEFAULT);
+    CUDA_CHECK(cudaDeviceSynchronize());
+    return status;
+  };
+}
+
 struct Outcome {
   bool within = true;         // every element within its bound, and the gaps untouched
   double worst_in_units = 0;  // the largest error over its fp32 bound
@@ -203,7 +224,7 @@ TEST_CASE("cublasSgemmStridedBatched: strides, a shared A", "[cublas]") {
         check({transa, transb, 12, 9, 21, 1.5f, 0.5f, 2, 5, share_a}, sgemm_batched(handle));
 }
 
-TEST_CASE("cublasGemmEx and cublasGemmStridedBatchedEx with float32", "[cublas]") {
+TEST_CASE("cublasGemmEx and its two batched forms with float32", "[cublas]") {
   const Handle handle;
   for (const auto compute : kComputeTypes)
     for (const auto transa : kOperations)
@@ -211,6 +232,8 @@ TEST_CASE("cublasGemmEx and cublasGemmStridedBatchedEx with float32", "[cublas]"
         check({transa, transb, 33, 18, 40, 1.5f, 0.5f, 1}, gemm_ex(handle, compute));
         check({transa, transb, 12, 9, 21, 1.5f, 0.5f, 2, 3, true},
               gemm_batched_ex(handle, compute));
+        check({transa, transb, 12, 9, 21, 1.5f, 0.5f, 2, 3, true},
+              gemm_pointers_ex(handle, compute));
       }
 }
 
@@ -228,6 +251,8 @@ TEST_CASE("cublas: TF32 rounds the inputs, where it is asked for", "[cublas]") {
   CHECK(error(gemm_ex(handle, CUBLAS_COMPUTE_32F)) < 1);
   CHECK(error(gemm_ex(handle, CUBLAS_COMPUTE_32F_FAST_TF32)) > 2);
   CHECK(error(gemm_batched_ex(handle, CUBLAS_COMPUTE_32F_FAST_TF32)) > 2);
+  CHECK(error(gemm_pointers_ex(handle, CUBLAS_COMPUTE_32F_FAST_TF32)) > 2);
+  CHECK(error(gemm_pointers_ex(handle, CUBLAS_COMPUTE_32F_PEDANTIC)) < 1);
 
   CUBLAS_CHECK(cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH));
   CHECK(error(sgemm(handle)) > 2);
@@ -338,6 +363,29 @@ TEST_CASE("cublas: argument errors of the products", "[cublas]") {
   CHECK(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 4, 5, 6, &one, A, CUDA_R_32F, 4, B,
                      CUDA_R_32F, 6, &one, C, CUDA_R_32F, 4, CUBLAS_COMPUTE_32F,
                      static_cast<cublasGemmAlgo_t>(50)) == CUBLAS_STATUS_INVALID_VALUE);
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+TEST_CASE("cublasGemmBatchedEx: argument errors, and what is empty", "[cublas]") {
+  const Handle handle;
+  DeviceBuffer<float> memory(64);
+  const DeviceBuffer<void*> list(std::vector<void*>{memory.data(), memory.data()});
+  const float one = 1;
+  const auto status = [&](cublasHandle_t on, int m, int lda, int ldb, int ldc, int batch,
+                          cublasComputeType_t compute = CUBLAS_COMPUTE_32F) {
+    return cublasGemmBatchedEx(on, CUBLAS_OP_N, CUBLAS_OP_N, m, 4, 4, &one, list.data(), CUDA_R_32F,
+                               lda, list.data(), CUDA_R_32F, ldb, &one, list.data(), CUDA_R_32F,
+                               ldc, batch, compute, CUBLAS_GEMM_DEFAULT);
+  };
+  CHECK(status(nullptr, 4, 4, 4, 4, 2) == CUBLAS_STATUS_NOT_INITIALIZED);
+  CHECK(status(handle, -1, 4, 4, 4, 2) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(status(handle, 4, 3, 4, 4, 2) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(status(handle, 4, 4, 3, 4, 2) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(status(handle, 4, 4, 4, 3, 2) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(status(handle, 4, 4, 4, 4, -1) != CUBLAS_STATUS_SUCCESS);
+  CHECK(status(handle, 4, 4, 4, 4, 2, CUBLAS_COMPUTE_64F) == CUBLAS_STATUS_NOT_SUPPORTED);
+  CHECK(status(handle, 0, 4, 4, 4, 2) == CUBLAS_STATUS_SUCCESS);
+  CHECK(status(handle, 4, 4, 4, 4, 0) == CUBLAS_STATUS_SUCCESS);
   CUDA_CHECK(cudaDeviceSynchronize());
 }
 

@@ -41,6 +41,34 @@ TEST_CASE("cublas: a matrix outside device memory is reported", "[simulator]") {
   CUBLAS_CHECK(cublasDestroy(handle));
 }
 
+TEST_CASE("cublas: a list of pointers outside device memory is reported", "[simulator]") {
+  cublasHandle_t handle = nullptr;
+  CUBLAS_CHECK(cublasCreate(&handle));
+  const float one = 1, zero = 0;
+  float* matrix = nullptr;
+  void** list = nullptr;
+  CUDA_CHECK(cudaMalloc(&matrix, 16 * sizeof(float)));
+  CUDA_CHECK(cudaMalloc(&list, 2 * sizeof(void*)));
+  std::vector<float> on_host(16, 1.0f);
+  const std::vector<void*> good = {matrix, matrix}, bad = {matrix, on_host.data()};
+  const auto report = [&](const std::vector<void*>& pointers, const void* const* b) {
+    CUDA_CHECK(cudaMemcpy(list, pointers.data(), 2 * sizeof(void*), cudaMemcpyHostToDevice));
+    CHECK(cublasGemmBatchedEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &one, list, CUDA_R_32F, 4,
+                              b, CUDA_R_32F, 4, &zero, list, CUDA_R_32F, 4, 2, CUBLAS_COMPUTE_32F,
+                              CUBLAS_GEMM_DEFAULT) == CUBLAS_STATUS_EXECUTION_FAILED);
+    CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    static_cast<void>(cudaGetLastError());
+    return simulator::last_report();
+  };
+  CHECK_THAT(report(good, good.data()),
+             ContainsSubstring("the 2 pointers to the matrices B are not in device memory"));
+  CHECK_THAT(report(good, list + 1), ContainsSubstring("the 2 pointers to the matrices B"));
+  CHECK_THAT(report(bad, list), ContainsSubstring("matrix C of product 1"));
+  CUDA_CHECK(cudaFree(list));
+  CUDA_CHECK(cudaFree(matrix));
+  CUBLAS_CHECK(cublasDestroy(handle));
+}
+
 TEST_CASE("cublas: TF32 keeps 10 bits and rounds a tie away from zero", "[simulator]") {
   cublasHandle_t handle = nullptr;
   CUBLAS_CHECK(cublasCreate(&handle));
