@@ -1,5 +1,7 @@
 // The program of chapter 05: the stages of attention one by one, then the pipelines made of them.
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "05_unfused_attention.hpp"
 #include "common/chapter.hpp"
@@ -23,6 +25,28 @@ void say_memory(Chapter& chapter, const Attention& a) {
   chapter.say("memory: qkv " + with_prefix(3 * activations, "B") +
               " (4·B·T·3·C); q, k, v, vaccum " + "and out " + with_prefix(activations, "B") +
               " each (4·B·T·C); preatt and att " + with_prefix(scores, "B") + " each (4·B·NH·T·T)");
+  if (a.elements() == 0) return;
+  const auto part = [&](unsigned cutting) {
+    const Cut cut = cut_of(a, cutting);
+    const double share = static_cast<double>(cut.lanes * cut.group * cut.strip) /
+                         static_cast<double>(a.heads() * a.T);
+    return with_prefix(share * scores, "B");
+  };
+  chapter.say("of preatt alone, head_groups uses " + part(HEAD_GROUPS) + ", causal_strips " +
+              part(STRIPS) + ", overlapped_strips " + part(LOW_STRIPS) +
+              "; row_in_registers all of it");
+}
+
+/// What the headers of steps 8 to 12 say of their kernels needs these: how often each is launched,
+/// and how many scores and masked ones are written.
+void say_symbols(Chapter& chapter, const Attention& a, unsigned cutting) {
+  const Cut cut = cut_of(a, cutting);
+  const std::vector<Piece> all = pieces(a, cut);
+  int64_t written = 0;
+  for (const Piece& piece : all) written += piece.scores();
+  chapter.symbols({{"written", written},
+                   {"launches", static_cast<int64_t>(all.size())},
+                   {"strips", all.empty() ? 0 : all.back().strip + 1}});
 }
 
 /// One row of the table for each stage. Each is run on what the stages before it left in `w`, and
@@ -106,6 +130,23 @@ class Stages {
          .cost = {.flop = 10 * seen(), .bytes = 4 * seen() + 4 * s}});
   }
 
+  void run_in_registers(const float* qkv) {
+    const double s = static_cast<double>(a_.scores());
+    const Cut cut = cut_of(a_, WHOLE);
+    const Piece whole = pieces(a_, cut)[0];
+    float* const preatt = w_.preatt.data();
+    const Addresses at = locate(a_, cut, qkv, w_, preatt, preatt, w_.vaccum.data());
+    piece_scores(a_, w_.blas, at, whole, 1.0f / std::sqrt(static_cast<float>(a_.HS())));
+    run({.name = "masked_softmax",
+         .launch = [&](float* out) { masked_softmax(a_, whole, out); },
+         .before = [&](float* out) { copy_scores(out); },
+         .shape = {a_.heads(), a_.T, a_.T},
+         .check = by_rows([&](const auto& rows) {
+           return masked_softmax_reference(a_, whole, w_.preatt.to_host(), rows);
+         }),
+         .cost = {.flop = 5 * seen(), .bytes = 4 * seen() + 4 * s}});
+  }
+
  private:
   void run(Row row) {
     row.is_stage = true;
@@ -147,6 +188,10 @@ void body(Chapter& chapter) {
   chapter.size("--heads", a.NH, {.gpu = 12, .cpu = 3}, "heads, NH; must divide C");
   chapter.size("--block-size", block_size, {.gpu = 256, .cpu = 256},
                "threads of a block in our own kernels: a multiple of 32, up to 1024");
+  chapter.size("--group", a.group, {.gpu = 0, .cpu = 0},
+               "heads of a group in head_groups; 0: as many as half of the L2 cache holds");
+  chapter.size("--strip", a.strip, {.gpu = 0, .cpu = 0},
+               "queries of a strip in causal_strips and overlapped_strips; 0: by their own rules");
   chapter.flag("--causal,!--full", a.causal, "mask the keys after each query (default)");
   chapter.flag("--tf32", a.tf32, "let cuBLAS round the products' inputs to TF32");
   chapter.input("qkv", {{"--batch"}, {"--seq"}, {"--channels", 3}},
@@ -175,18 +220,30 @@ void body(Chapter& chapter) {
 
   const int64_t affordable = 1 + 100'000'000 / std::max<int64_t>(1, a.T * (2 * a.C + 20 * a.NH));
   const auto rows = sample_rows(a.B * a.T, std::min(a.B * a.T, affordable), chapter.seed());
-  const Expected want = attention_reference(a, chapter.host("qkv"), rows);
-  chapter.check_with([&](std::span<const float> got, const Layout& layout) {
-    return compare_rows(got, want, rows, layout);
-  });
+
+  // Strips differ from the whole where a v is infinite, and nowhere else. (The header says how.)
+  const std::vector<float>& values = chapter.host("qkv");
+  const bool finite =
+      std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+  std::map<unsigned, Expected> references;
+  const auto wanted = [&](unsigned cutting) -> const Expected& {
+    Expected& want = references[finite ? WHOLE : cutting];
+    if (want.value.empty()) want = attention_reference(a, values, rows, cutting);
+    return want;
+  };
 
   const float* qkv = chapter.device("qkv");
   Workspace workspace(a);
   Stages stages(chapter, a, workspace);
   for (const auto& step : steps) {
-    const bool with_stages = a.elements() > 0 && chapter.selected(step.name);
-    if (with_stages && step.launch == &unfused) stages.run_unfused(qkv);
-    if (with_stages && step.launch == &fused_softmax) stages.run_fused(qkv);
+    if (!chapter.selected(step.name)) continue;
+    say_symbols(chapter, a, step.features);
+    if (a.elements() > 0 && step.launch == &unfused) stages.run_unfused(qkv);
+    if (a.elements() > 0 && step.launch == &fused_softmax) stages.run_fused(qkv);
+    if (a.elements() > 0 && step.launch == &row_in_registers) stages.run_in_registers(qkv);
+    chapter.check_with([&](std::span<const float> got, const Layout& layout) {
+      return compare_rows(got, wanted(step.features), rows, layout);
+    });
     chapter.run(step, [&](float* out) { step.launch(a, qkv, workspace, out); });
   }
   if (a.tf32 && device_has_clock())

@@ -5,6 +5,7 @@
 
 #include "05_unfused_attention.hpp"
 #include "common/error.hpp"
+#include "common/grid.hpp"
 #include "common/softmax_error.hpp"
 
 namespace unfused {
@@ -56,6 +57,16 @@ void softmax_row(const std::vector<double>& score, const std::vector<double>& er
   }
 }
 
+/// Of the pipelines, the one that cuts finest.
+int64_t most_strips(const Attention& a) {
+  int64_t most = 0;
+  for (const auto& step : steps) {
+    const Cut cut = cut_of(a, step.features);
+    if (a.elements() > 0) most = std::max(most, ceil_div(a.T, cut.strip));
+  }
+  return most;
+}
+
 /// One row of att from raw scores and their errors: scale, mask, softmax.
 void attention_row(const Attention& a, int64_t query, std::vector<double>& score,
                    std::vector<double>& error, double* weight, double* bound) {
@@ -89,7 +100,8 @@ void require_supported(const Attention& a) {
 double workspace_bytes(const Attention& a) {
   const double heads = static_cast<double>(a.B) * static_cast<double>(a.NH);
   const double T = static_cast<double>(a.T);
-  return 4 * (4 * static_cast<double>(a.B) * T * static_cast<double>(a.C) + 2 * heads * T * T);
+  return 4 * (4 * static_cast<double>(a.B) * T * static_cast<double>(a.C) + 2 * heads * T * T) +
+         48 * heads * static_cast<double>(most_strips(a));
 }
 
 Workspace::Workspace(const Attention& a)
@@ -99,7 +111,8 @@ Workspace::Workspace(const Attention& a)
       v(a.elements()),
       preatt(a.scores()),
       att(a.scores()),
-      vaccum(a.elements()) {}
+      vaccum(a.elements()),
+      addresses(6 * a.heads() * most_strips(a)) {}
 
 std::vector<float> permute_reference(const Attention& a, std::span<const float> qkv) {
   std::vector<float> parts(3 * a.elements());
@@ -181,6 +194,21 @@ Expected scale_mask_softmax_reference(const Attention& a, std::span<const float>
   return want;
 }
 
+Expected masked_softmax_reference(const Attention& a, const Piece& piece,
+                                  std::span<const float> scores, std::span<const int64_t> rows) {
+  Expected want = expected(rows.size(), piece.keys);
+  const std::vector<double> no_error(piece.keys);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto row = scores.subspan(rows[i] * piece.keys, piece.keys);
+    std::vector<double> score(row.begin(), row.end());
+    const int64_t query = piece.first_query + rows[i] % piece.queries;
+    for (int64_t key = query + 1; a.causal && key < piece.keys; ++key) score[key] = -INF;
+    softmax_row(score, no_error, want.value.data() + i * piece.keys,
+                want.bound.data() + i * piece.keys);
+  }
+  return want;
+}
+
 Expected values_reference(const Attention& a, std::span<const float> att, std::span<const float> v,
                           std::span<const int64_t> rows) {
   const int64_t HS = a.HS();
@@ -199,12 +227,13 @@ Expected values_reference(const Attention& a, std::span<const float> att, std::s
 }
 
 Expected attention_reference(const Attention& a, std::span<const float> qkv,
-                             std::span<const int64_t> rows) {
+                             std::span<const int64_t> rows, unsigned cutting) {
   Expected want = expected(rows.size(), a.C);
   const int64_t HS = a.HS();
   std::vector<double> score(a.T), error(a.T), weight(a.T), weight_bound(a.T);
   for (size_t i = 0; i < rows.size(); ++i) {
     const int64_t b = rows[i] / a.T, query = rows[i] % a.T;
+    const int64_t multiplied = multiplied_keys(a, query, cutting);
     for (int64_t nh = 0; nh < a.NH; ++nh) {
       // The vector of this head in part 0 (q), 1 (k) or 2 (v) of token t.
       const auto head = [&](int64_t t, int64_t part) {
@@ -226,7 +255,7 @@ Expected attention_reference(const Attention& a, std::span<const float> qkv,
 
       double* value = want.value.data() + i * a.C + nh * HS;
       double* bound = want.bound.data() + i * a.C + nh * HS;
-      for (int64_t key = 0; key < a.T; ++key) {
+      for (int64_t key = 0; key < multiplied; ++key) {
         const auto v = head(key, 2);
         for (int64_t hs = 0; hs < HS; ++hs) {
           value[hs] += weight[key] * v[hs];

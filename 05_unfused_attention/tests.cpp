@@ -12,6 +12,8 @@
 
 using namespace tutorial;
 using unfused::Attention;
+using unfused::Cut;
+using unfused::Piece;
 using unfused::Workspace;
 
 namespace {
@@ -119,10 +121,11 @@ void check_pipeline(const tutorial::Step<unfused::Launcher>& step, const Attenti
                     const std::vector<float>& qkv, int64_t offset_in = 0, int64_t offset_out = 0) {
   INFO(step.name << ": B " << a.B << ", T " << a.T << ", C " << a.C << ", NH " << a.NH
                  << (a.causal ? ", causal" : ", full") << (a.tf32 ? ", TF32" : "")
-                 << ", block size " << a.block_size);
+                 << ", block size " << a.block_size << ", --group " << a.group << ", --strip "
+                 << a.strip);
   const DeviceBuffer<float> input(qkv, offset_in);
   Workspace workspace(a);
-  const Expected want = unfused::attention_reference(a, qkv, all_rows(a.B * a.T));
+  const Expected want = unfused::attention_reference(a, qkv, all_rows(a.B * a.T), step.features);
   for (int run = 0; run < 2; ++run)
     check_launch([&](float* out) { step.launch(a, input.data(), workspace, out); }, want,
                  out_layout(a), offset_out);
@@ -130,6 +133,7 @@ void check_pipeline(const tutorial::Step<unfused::Launcher>& step, const Attenti
   for (const auto* buffer : {&workspace.q, &workspace.k, &workspace.v, &workspace.preatt,
                              &workspace.att, &workspace.vaccum})
     CHECK(buffer->guards_intact());
+  CHECK(workspace.addresses.guards_intact());
 }
 
 /// Runs the rest of the test once for each pipeline.
@@ -384,7 +388,225 @@ TEST_CASE("values with the identity for att are v") {
       exactly(v), head_layout(a, "vaccum"));
 }
 
+// ---- pieces
+
+namespace {
+
+/// Queries that begin in the middle of the sequence, in strips or not; with keys that a warp's
+/// registers hold, or do not.
+void check_masked_softmax(const Attention& a, const Piece& piece, float middle = 0, float rise = 0,
+                          int64_t offset = 0) {
+  CAPTURE(a.causal, a.block_size, piece.heads, piece.first_query, piece.queries, piece.keys, middle,
+          rise, offset);
+  std::vector<float> scores = normal(piece.scores(), 1);
+  for (int64_t i = 0; i < piece.scores(); ++i)
+    scores[i] +=
+        (i / piece.keys % 2 == 0 ? middle : -middle) + rise * static_cast<float>(i % piece.keys);
+  const Expected want =
+      unfused::masked_softmax_reference(a, piece, scores, all_rows(piece.heads * piece.queries));
+  check_launch([&](float* at) { unfused::masked_softmax(a, piece, at); }, want,
+               {.name = "scores", .batch = piece.heads, .rows = piece.queries, .cols = piece.keys},
+               offset, scores);
+}
+
+/// The last `queries` of `keys` keys: a strip at the end of the sequence.
+Piece last_queries(int64_t heads, int64_t queries, int64_t keys) {
+  return {.strip = 0,
+          .first_head = 0,
+          .heads = heads,
+          .first_query = keys - queries,
+          .queries = queries,
+          .keys = keys};
+}
+
+}  // namespace
+
+TEST_CASE("masked softmax of a piece: on both sides of each size that a kernel is chosen by") {
+  Attention a = {.block_size = 64};
+  a.causal = GENERATE(true, false);
+  for (const int64_t limit : {128, 256, 512, 768, 1024})
+    for (const int64_t keys : {limit - 4, limit - 1, limit, limit + 1, limit + 4})
+      check_masked_softmax(a, last_queries(2, 3, keys));
+}
+
+TEST_CASE("masked softmax of a piece: any alignment, with rows of four floats and others") {
+  Attention a = {.block_size = 32};
+  a.causal = GENERATE(true, false);
+  for (const int64_t keys : {1, 2, 3, 4, 5, 36, 38, 1028})
+    for (const int64_t offset : {0, 1, 2, 3, 4})
+      check_masked_softmax(a, last_queries(3, std::min<int64_t>(keys, 5), keys), 0, 0, offset);
+}
+
+TEST_CASE("masked softmax of a piece: scores far from zero, rising and falling") {
+  Attention a;
+  a.causal = GENERATE(true, false);
+  for (const int64_t keys : {40, 41, 1030}) {
+    for (const float middle : {200.0f, -20000.0f})
+      check_masked_softmax(a, last_queries(2, 7, keys), middle);
+    for (const float rise : {10.0f, -10.0f})
+      check_masked_softmax(a, last_queries(2, 7, keys), 0, rise);
+  }
+}
+
+TEST_CASE("masked softmax of a piece: any block size, and fewer rows than a block has warps") {
+  Attention a;
+  a.block_size = GENERATE(32, 96, 256, 288, 1024);
+  for (const int64_t keys : {9, 60, 1025}) {
+    check_masked_softmax(a, last_queries(1, 1, keys));
+    check_masked_softmax(a, last_queries(3, 9, keys));
+  }
+}
+
+TEST_CASE("masked softmax of a piece: PyTorch's answer where a row has none") {
+  const Attention a = {.B = 1, .T = 40, .C = 3, .NH = 1, .causal = false};
+  for (const int64_t keys : {40, 1100}) {
+    const Piece piece = last_queries(1, 5, keys);
+    std::vector<float> scores = normal(piece.scores(), 1);
+    std::fill_n(scores.begin(), keys, -INF);
+    scores[keys + 33] = INF;
+    scores[2 * keys] = QUIET_NAN;
+    std::fill_n(scores.begin() + 3 * keys, keys - 1, -INF);
+    const Expected want = unfused::masked_softmax_reference(a, piece, scores, all_rows(5));
+    for (int row = 0; row < 5; ++row) CHECK(std::isnan(want.value[row * keys]) == (row < 3));
+    check_launch([&](float* at) { unfused::masked_softmax(a, piece, at); }, want,
+                 {.name = "scores", .rows = 5, .cols = keys}, 0, scores);
+  }
+}
+
+TEST_CASE("what is masked may be anything") {
+  const Attention a = {.B = 1, .T = 6, .C = 1, .NH = 1};
+  const Piece piece = last_queries(1, 6, 6);
+  std::vector<float> scores = normal(36, 1);
+  for (int64_t i = 0; i < 36; ++i)
+    if (i % 6 > i / 6) scores[i] = i % 2 == 0 ? INF : QUIET_NAN;
+  check_launch([&](float* at) { unfused::masked_softmax(a, piece, at); },
+               unfused::masked_softmax_reference(a, piece, scores, all_rows(6)),
+               {.name = "scores", .rows = 6, .cols = 6}, 0, scores);
+}
+
+TEST_CASE("pieces hold every query of every head once, with all keys that it sees") {
+  Attention a = GENERATE(Attention{.B = 2, .T = 33, .C = 10, .NH = 5},
+                         Attention{.B = 1, .T = 1, .C = 1, .NH = 1},
+                         Attention{.B = 13, .T = 300, .C = 10, .NH = 10});
+  a.causal = GENERATE(true, false);
+  a.group = GENERATE(0, 1, 3, 1000);
+  a.strip = GENERATE(0, 1, 8, 32, 33, 34);
+  for (const unsigned cutting :
+       {unfused::WHOLE, unfused::HEAD_GROUPS, unfused::STRIPS, unfused::LOW_STRIPS}) {
+    CAPTURE(a.B, a.T, a.NH, a.causal, a.group, a.strip, cutting);
+    const Cut cut = unfused::cut_of(a, cutting);
+    std::vector<int> times(a.heads() * a.T, 0);
+    int64_t most = 0, wrong = 0, room = 0;
+    for (const Piece& piece : unfused::pieces(a, cut)) {
+      for (int64_t head = 0; head < piece.heads; ++head)
+        for (int64_t query = 0; query < piece.queries; ++query)
+          ++times[(piece.first_head + head) * a.T + piece.first_query + query];
+      const int64_t seen = a.causal ? piece.first_query + piece.queries : a.T;
+      wrong += piece.keys != seen || piece.strip != piece.first_query / cut.strip;
+      wrong += piece.keys != unfused::multiplied_keys(a, piece.first_query, cutting);
+      wrong +=
+          piece.keys != unfused::multiplied_keys(a, piece.first_query + piece.queries - 1, cutting);
+      const int64_t lane = unfused::lane_of(piece.strip, cut.lanes);
+      wrong += lane < 0 || lane >= cut.lanes;
+      most = std::max(most, piece.scores());
+      room = std::max(room, lane * cut.group * cut.strip * a.T + piece.scores());
+    }
+    CHECK(wrong == 0);
+    CHECK(std::count(times.begin(), times.end(), 1) == a.heads() * a.T);
+    CHECK(most <= cut.group * cut.strip * a.T);  // no lane reaches into the next,
+    CHECK(room <= a.scores());                   // nor the last one beyond preatt
+  }
+}
+
+TEST_CASE("the rules for groups and strips") {
+  const Attention article = {.B = 8, .T = 1024, .C = 768, .NH = 12};
+  CHECK(unfused::cut_of(article, unfused::WHOLE).group == 96);
+  CHECK(unfused::cut_of(article, unfused::STRIPS).strip == 256);
+  CHECK(unfused::cut_of(article, unfused::LOW_STRIPS).strip == 128);
+  CHECK(unfused::cut_of(article, unfused::LOW_STRIPS).lanes == 4);
+  Attention other = article;
+  other.B = 1;  // 12 heads: a strip of 1024 rows is all of it
+  CHECK(unfused::cut_of(other, unfused::LOW_STRIPS).strip == 1024);
+  CHECK(unfused::cut_of(other, unfused::LOW_STRIPS).lanes == 1);
+  other.T = 2500;
+  CHECK(unfused::cut_of(other, unfused::LOW_STRIPS).strip == 1024);
+  CHECK(unfused::cut_of(other, unfused::LOW_STRIPS).lanes == 2);
+  other.causal = false;
+  CHECK(unfused::cut_of(other, unfused::LOW_STRIPS).strip == 2500);
+  CHECK(unfused::cut_of(other, unfused::STRIPS).strip == 2500);
+  other.T = 1 << 20;  // the scores of one head are too many for any cache
+  CHECK(unfused::cut_of(other, unfused::HEAD_GROUPS).group == 1);
+  other.T = 1;
+  CHECK(unfused::cut_of(other, unfused::HEAD_GROUPS).group == 12);
+}
+
 // ---- the pipelines
+
+TEST_CASE("any strip: at its edges, with a last one that is shorter, with heads in groups") {
+  const auto step = each_pipeline();
+  if (step.features == unfused::WHOLE) return;
+  Attention a = {.B = 2, .C = 12, .NH = 3, .block_size = 32};
+  a.NH = GENERATE(1, 3);
+  a.causal = GENERATE(true, false);
+  a.group = GENERATE(1, 4);
+  for (const int64_t strip : {1, 6, 16})
+    for (const int64_t T : {1, 15, 16, 17, 33, 48}) {
+      a.T = T;
+      a.strip = strip;
+      check_pipeline(step, a, values_for(a));
+    }
+}
+
+TEST_CASE("rows of scores that a warp's registers do not hold") {
+  const auto step = each_pipeline();
+  const Attention a = {.B = 1, .T = 1028, .C = 2, .NH = 1, .strip = 600};
+  if (step.launch == &unfused::row_in_registers || step.launch == &unfused::overlapped_strips)
+    check_pipeline(step, a, values_for(a));
+}
+
+TEST_CASE("an infinite value reaches the queries that are multiplied with it, and no other") {
+  const auto step = each_pipeline();
+  Attention a = {.B = 2, .T = 20, .C = 6, .NH = 2, .strip = 8};
+  a.causal = GENERATE(true, false);
+  const float value = GENERATE(INF, QUIET_NAN);
+  std::vector<float> qkv = values_for(a);
+  qkv[((0 * a.T + 12) * 3 + 2) * a.C + 4] = value;  // batch 0, head 1: value 12
+  const bool strips = step.features >= unfused::STRIPS && a.causal;
+  const Expected want = unfused::attention_reference(a, qkv, all_rows(a.B * a.T), step.features);
+  for (int64_t row = 0; row < a.B * a.T; ++row)
+    for (int64_t c = 0; c < a.C; ++c) {
+      const bool multiplied = row < a.T && c == 4 && row >= (strips ? 8 : 0);
+      CHECK(std::isfinite(want.value[row * a.C + c]) == !multiplied);
+      // Before key 12 the weight is 0, and 0·infinity is NaN.
+      if (multiplied && a.causal && row < 12) CHECK(std::isnan(want.value[row * a.C + c]));
+    }
+  check_pipeline(step, a, qkv);
+}
+
+TEST_CASE("what follows on the default stream finds the result") {
+  const auto step = each_pipeline();
+  const Attention a = {.B = 1, .T = 160, .C = 32, .NH = 2, .strip = 32};
+  const std::vector<float> first = values_for(a, 1), second = values_for(a, 2);
+  DeviceBuffer<float> qkv(first), out(a.elements()), copy(a.elements());
+  const DeviceBuffer<float> next(second);
+  Workspace workspace(a);
+  const size_t bytes = a.elements() * sizeof(float);
+  // Nothing waits in between: the second input comes only when the first has been read, and the
+  // copy only when the first result has been written.
+  step.launch(a, qkv.data(), workspace, out.data());
+  CUDA_CHECK(cudaMemcpyAsync(copy.data(), out.data(), bytes, cudaMemcpyDeviceToDevice));
+  CUDA_CHECK(cudaMemcpyAsync(qkv.data(), next.data(), 3 * bytes, cudaMemcpyDeviceToDevice));
+  step.launch(a, qkv.data(), workspace, out.data());
+  const auto rows = all_rows(a.B * a.T);
+  const auto check = [&](const DeviceBuffer<float>& got, const std::vector<float>& input) {
+    const Comparison comparison =
+        compare(got.to_host(), unfused::attention_reference(a, input, rows), out_layout(a));
+    INFO(comparison.report);
+    CHECK(comparison.ok);
+  };
+  check(copy, first);
+  check(out, second);
+}
 
 TEST_CASE("any shape, causal and full") {
   const auto step = each_pipeline();
@@ -475,13 +697,19 @@ TEST_CASE("a pipeline refuses before it launches anything") {
   Attention bad = good;
   bad.block_size = 48;
   CHECK_THROWS_AS(step.launch(bad, input.data(), workspace, out.data()), Error);
+  bad = good;
+  bad.C = int64_t{1} << 30;  // 3·C is the distance between rows of q, k and v
+  if (step.launch != &unfused::unfused && step.launch != &unfused::fused_softmax)
+    CHECK_THROWS_AS(step.launch(bad, input.data(), workspace, out.data()), Error);
   for (const float value : out.to_host()) CHECK(std::isnan(value));
 }
 
 TEST_CASE("the workspace holds what it says") {
-  const Attention a = {.B = 2, .T = 7, .C = 6, .NH = 3};
+  Attention a = {.B = 2, .T = 7, .C = 6, .NH = 3};
+  a.strip = GENERATE(0, 2);
   const Workspace w(a);
   const int64_t floats =
       w.q.size() + w.k.size() + w.v.size() + w.preatt.size() + w.att.size() + w.vaccum.size();
-  CHECK(unfused::workspace_bytes(a) == 4.0 * static_cast<double>(floats));
+  CHECK(unfused::workspace_bytes(a) ==
+        4.0 * static_cast<double>(floats) + 8.0 * static_cast<double>(w.addresses.size()));
 }

@@ -78,12 +78,14 @@ cublasStatus_t check_arguments(const Gemm& g) {
 /// True when the array that says where the matrices lie is itself in device memory.
 bool pointers_in_device_memory(const Gemm& g, const Matrices& matrices) {
   const auto begin = reinterpret_cast<uintptr_t>(matrices.each);
+  const uintptr_t end = begin + static_cast<size_t>(g.batch) * sizeof(void*);
   const simulator::Allocation found = simulator::find_allocation(matrices.each);
-  if (found.bytes > 0 && begin + g.batch * sizeof(void*) <= found.begin + found.bytes) return true;
+  if (found.bytes > 0 && end <= found.begin + found.bytes) return true;
   std::ostringstream text;
   text << "bounds in " << g.routine << ": the " << g.batch << " pointers to the matrices "
        << matrices.name << " are not in device memory\n"
-       << simulator::describe_address(matrices.each);
+       << simulator::describe_address(
+              reinterpret_cast<const void*>(found.bytes == 0 ? begin : end - sizeof(void*)));
   simulator::publish(text.str());
   return false;
 }
