@@ -58,7 +58,7 @@ struct Attention {
 /// Throws Error unless all sizes are >= 0 and NH is a multiple of NH_kv.
 void require_valid(const Attention& shape);
 
-// ---- the kernels of steps 2 to 5
+// ---- the kernels of steps 2 to 6
 
 /// Writes out and lse. `scratch` is rows() floats that a kernel may use as it likes. Does nothing
 /// when out is empty. Waits for nothing. Throws Error, before any launch, when the shape is invalid
@@ -70,7 +70,8 @@ using Launcher = void(const Attention& shape, const float* q, const float* k, co
   STEP(kv_outer, "a tile of S at a time; O, m, l go through device memory (FlashAttention 1)") \
   STEP(q_outer, "queries outside: O, m, l stay on the chip (FlashAttention 2)")                \
   STEP(register_tiles, "a thread owns 8 rows of a tile of S and of O in registers")            \
-  STEP(pipelined, "K and V arrive while the products before them are computed")
+  STEP(pipelined, "K and V arrive while the products before them are computed")                \
+  STEP(outer_products, "Q, K, P transposed: registers for a product from both banks")
 TUTORIAL_STEPS(Launcher, FLASH_STEPS)
 
 /// 1/√HS, which the scores are multiplied by.

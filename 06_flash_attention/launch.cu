@@ -1,4 +1,4 @@
-// What the launchers of steps 1 to 5 check before they launch.
+// What the launchers of steps 1 to 6 check before they launch.
 #include <cmath>
 #include <string>
 

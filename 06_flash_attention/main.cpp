@@ -242,7 +242,7 @@ void body(Chapter& chapter) {
   if (!no_unfused.empty()) chapter.note("chapter 05 is left out: " + no_unfused);
   chapter.note("memory beside q, k, v and out: chapter 05 " +
                with_prefix(unfused_bytes(shape), "B") +
-               " for S and P (8·B·NH·Tq·Tk); steps 2 to 5 " + with_prefix(4 * rows, "B") +
+               " for S and P (8·B·NH·Tq·Tk); steps 2 to 6 " + with_prefix(4 * rows, "B") +
                " for lse (4·B·NH·Tq), and step 2 as much for l");
 }
 

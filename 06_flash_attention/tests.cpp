@@ -220,6 +220,12 @@ TEST_CASE("pipelined refuses head sizes that its registers do not hold") {
       MessageMatches(ContainsSubstring("head size 129 is too large for pipelined")));
 }
 
+TEST_CASE("outer_products refuses head sizes that its registers do not hold") {
+  CHECK_THROWS_MATCHES(
+      outer_products({.HS = 129}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), Error,
+      MessageMatches(ContainsSubstring("head size 129 is too large for outer_products")));
+}
+
 // ---- step 1
 
 namespace {

@@ -1,4 +1,4 @@
-// What the kernels of steps 2 to 5 share.
+// What the kernels of steps 2 to 6 share.
 #pragma once
 
 #include <cuda_runtime.h>
