@@ -30,11 +30,10 @@ inline constexpr int PATCH = 8;    // a thread owns 8×8 of them
 enum class Kept : uint8_t { none, some, all };
 
 /// Where a 128×128 block of C lies: in block row `row` and block column `col` of the matrices that
-/// use mask `mask`.
-struct BlockPlace {
+/// use mask `mask`. Four equal numbers, aligned: so one instruction loads or stores them all.
+struct alignas(16) BlockPlace {
   int32_t mask = 0, row = 0, col = 0;
-  Kept kept = Kept::none;
-  uint8_t unused[3] = {};
+  int32_t kept = 0;  // a Kept
 };
 
 /// A mask with a closed form: it keeps (i, j) where low <= j - i <= high, and low <= high.

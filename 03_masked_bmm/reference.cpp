@@ -147,7 +147,7 @@ std::vector<BlockPlace> block_list_reference(const Mask& mask, int64_t M, int64_
     (states[b] == Kept::none ? masked : live)
         .push_back({static_cast<int32_t>(b / (down * across)),
                     static_cast<int32_t>(b / across % down), static_cast<int32_t>(b % across),
-                    states[b]});
+                    static_cast<int32_t>(states[b])});
   // At each place: a live block, if no more than their share stand before it.
   std::vector<BlockPlace> list;
   size_t lives = 0, others = 0;

@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(LIST_THREADS)
                                               : ceil_div((block - rank + 1) * blocks, masked) - 1;
     list[place] = {static_cast<int32_t>(block / (down * across)),
                    static_cast<int32_t>(block / across % down),
-                   static_cast<int32_t>(block % across), state};
+                   static_cast<int32_t>(block % across), static_cast<int32_t>(state)};
   }
 }
 

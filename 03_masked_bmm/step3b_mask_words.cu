@@ -84,23 +84,19 @@ __device__ void masked_tile(const MaskedBmm& p, int64_t m, int64_t row0, int64_t
   }
 }
 
-// A block for each entry of the list, and y counts matrices. x ends at 2³¹ - 1, y at 65535, so a
-// block strides on.
+// A block for each entry of the list from `first` on; y counts matrices from `first_matrix` on. No
+// loop, whose counters would take registers: what a grid leaves gets a launch of its own.
 __global__ void __launch_bounds__(THREADS, 2)
-    listed_product(MaskedBmm p, int64_t in_list, const float* A, const float* B, float* C) {
-  const int64_t rounds = p.mask_per_batch ? 1 : p.batch;  // else the list names the matrix, too
-  for (int64_t b = blockIdx.y; b < rounds; b += gridDim.y) {
-    for (int64_t entry = blockIdx.x; entry < in_list; entry += gridDim.x) {
-      const BlockPlace block = p.block_list[entry];
-      const int64_t matrix = p.mask_per_batch ? block.mask : b;
-      const int64_t row0 = block.row * int64_t{BM}, col0 = block.col * int64_t{BN};
-      float* c = C + matrix * p.M * p.N;
-      if (block.kept == Kept::none)  // the same answer for all threads of the block
-        fill_tile(p, row0, col0, c);
-      else
-        masked_tile(p, block.mask, row0, col0, A + matrix * p.M * p.K, B + matrix * p.K * p.N, c);
-    }
-  }
+    listed_product(MaskedBmm p, int64_t first, int64_t first_matrix, const float* A, const float* B,
+                   float* C) {
+  const BlockPlace block = p.block_list[first + blockIdx.x];
+  const int64_t matrix = p.mask_per_batch ? block.mask : first_matrix + blockIdx.y;
+  const int64_t row0 = block.row * int64_t{BM}, col0 = block.col * int64_t{BN};
+  float* c = C + matrix * p.M * p.N;
+  if (static_cast<Kept>(block.kept) == Kept::none)  // the same answer for all threads of the block
+    fill_tile(p, row0, col0, c);
+  else
+    masked_tile(p, block.mask, row0, col0, A + matrix * p.M * p.K, B + matrix * p.K * p.N, c);
 }
 
 }  // namespace
@@ -108,10 +104,15 @@ __global__ void __launch_bounds__(THREADS, 2)
 void mask_words(const MaskedBmm& p, const float* A, const float* B, float* C) {
   if (p.batch == 0 || p.M == 0 || p.N == 0) return;
   const int64_t in_list = p.masks() * ceil_div(p.M, BM) * ceil_div(p.N, BN);
-  const int64_t rounds = p.mask_per_batch ? 1 : p.batch;
-  const dim3 grid(std::min(in_list, MAX_GRID_X), std::min(rounds, MAX_GRID_Y));
-  listed_product<<<grid, dim3(BN / TN, BM / TM)>>>(p, in_list, A, B, C);
-  CUDA_CHECK_LAUNCH();
+  // Where each matrix has a mask of its own, the list names the matrix, too.
+  const int64_t matrices = p.mask_per_batch ? 1 : p.batch;
+  for (int64_t m = 0; m < matrices; m += MAX_GRID_Y) {
+    for (int64_t first = 0; first < in_list; first += MAX_GRID_X) {
+      const dim3 grid(std::min(in_list - first, MAX_GRID_X), std::min(matrices - m, MAX_GRID_Y));
+      listed_product<<<grid, dim3(BN / TN, BM / TM)>>>(p, first, m, A, B, C);
+      CUDA_CHECK_LAUNCH();
+    }
+  }
 }
 
 }  // namespace tutorial

@@ -19,52 +19,57 @@
 namespace tutorial {
 namespace {
 
-/// Blocks from the list of step 3a, and what is kept from its words.
-struct ListedBlocks {
-  int64_t in_list;
-
-  __device__ overlap::Place place(const MaskedBmm& p, int64_t number) const {
-    const int64_t round = number / in_list;
-    const BlockPlace block = p.block_list[number - round * in_list];
-    return {p.mask_per_batch ? block.mask : round, block.row * int64_t{BLOCK},
-            block.col * int64_t{BLOCK}, block.kept};
-  }
-  __device__ uint64_t word(const MaskedBmm& p, int64_t matrix, int64_t down, int64_t across) const {
+/// What is kept, from the words of step 3a.
+struct MaskWords {
+  __device__ uint64_t word(const MaskedBmm& p, int64_t mask, int64_t down, int64_t across) const {
     const int64_t patches_down = ceil_div(p.M, PATCH), patches_across = ceil_div(p.N, PATCH);
     if (down >= patches_down || across >= patches_across) return 0;
-    const int64_t mask = p.mask_per_batch ? matrix : 0;
     return p.mask_words[(mask * patches_down + down) * patches_across + across];
   }
 };
 
+// As in step 3b: x goes through the list, a block of which is TILES tiles, and y counts matrices.
 template <bool WIDE, bool WHOLE_K>
 __global__ void __launch_bounds__(overlap::THREADS, overlap::BLOCKS_PER_SM)
-    listed_tiles(MaskedBmm p, ListedBlocks blocks, int64_t tiles, const float* A, const float* B,
+    listed_tiles(MaskedBmm p, int64_t first, int64_t first_matrix, const float* A, const float* B,
                  float* C) {
-  extern __shared__ float4 pieces[];
-  overlap::product<WIDE, WHOLE_K>(p, blocks, tiles, A, B, C, pieces);
+  extern __shared__ float4 shared[];
+  __shared__ overlap::Place tile;  // here, since no register is to spare
+  if (threadIdx.x == 0) {
+    const int64_t number = first + blockIdx.x;
+    const BlockPlace block = p.block_list[number / overlap::TILES];
+    tile = overlap::place_of(p, p.mask_per_batch ? block.mask : first_matrix + blockIdx.y,
+                             block.row, block.col, number % overlap::TILES,
+                             static_cast<Kept>(block.kept), A, B, C);
+  }
+  __syncthreads();
+  overlap::product<WIDE, WHOLE_K>(p, tile, MaskWords(), shared);
 }
 
 template <bool WIDE, bool WHOLE_K>
-void launch(const MaskedBmm& p, const ListedBlocks& blocks, const float* A, const float* B,
-            float* C) {
+void launch(const MaskedBmm& p, const float* A, const float* B, float* C) {
   // A block may have more than 48 KB of shared memory only if the kernel asks for it.
   CUDA_CHECK(cudaFuncSetAttribute(listed_tiles<WIDE, WHOLE_K>,
                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   overlap::SHARED_BYTES));
-  const int64_t tiles = overlap::tiles_of(p), grid = std::min(tiles, MAX_GRID_X);
-  listed_tiles<WIDE, WHOLE_K>
-      <<<grid, overlap::THREADS, overlap::SHARED_BYTES>>>(p, blocks, tiles, A, B, C);
-  CUDA_CHECK_LAUNCH();
+  const int64_t tiles = p.masks() * ceil_div(p.M, BLOCK) * ceil_div(p.N, BLOCK) * overlap::TILES;
+  const int64_t matrices = p.mask_per_batch ? 1 : p.batch;
+  for (int64_t m = 0; m < matrices; m += MAX_GRID_Y) {
+    for (int64_t first = 0; first < tiles; first += MAX_GRID_X) {
+      const dim3 grid(std::min(tiles - first, MAX_GRID_X), std::min(matrices - m, MAX_GRID_Y));
+      listed_tiles<WIDE, WHOLE_K>
+          <<<grid, overlap::THREADS, overlap::SHARED_BYTES>>>(p, first, m, A, B, C);
+      CUDA_CHECK_LAUNCH();
+    }
+  }
 }
 
 }  // namespace
 
 void overlapped_tiles(const MaskedBmm& p, const float* A, const float* B, float* C) {
   if (p.batch == 0 || p.M == 0 || p.N == 0) return;
-  const ListedBlocks blocks{p.masks() * ceil_div(p.M, BLOCK) * ceil_div(p.N, BLOCK)};
   overlap::choose(p, A, B, C,
-                  [&]<bool WIDE, bool WHOLE_K>() { launch<WIDE, WHOLE_K>(p, blocks, A, B, C); });
+                  [&]<bool WIDE, bool WHOLE_K>() { launch<WIDE, WHOLE_K>(p, A, B, C); });
 }
 
 }  // namespace tutorial

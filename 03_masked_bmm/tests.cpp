@@ -582,6 +582,19 @@ TEST_CASE("more matrices than a grid's z has blocks", "[large]") {
   });
 }
 
+TEST_CASE("more matrices than a grid's y has blocks, and one mask for all", "[large]") {
+  const int64_t batch = 65'537, K = device_has_clock() ? 3 : 0;
+  for (const char* name : {"mask_words", "overlapped_tiles"}) {
+    CAPTURE(name);
+    Problem(batch, 1, 2, K, make_mask("random:0.5", 1, 1, 2, false, 8))
+        .check(step_named(steps, name));
+  }
+  // Twice the number of matrices: the blocks that the band touches, and the others.
+  Problem problem(batch / 2 + 1, 1, 257, K, make_mask("window:1", 1, 1, 257, false, 8));
+  problem.p.band = band_of("window:1", 1, 257);
+  problem.check(step_named(steps, "closed_form"));
+}
+
 TEST_CASE("more rows of blocks than a grid's y has", "[large]") {
   const int64_t M = 65'535 * 128 + 1, K = device_has_clock() ? 3 : 0;
   const Mask mask = mask_where(1, M, 1, [](int64_t, int64_t i, int64_t) { return i % 3 == 0; });
