@@ -4,13 +4,11 @@
 // global memory   with the large tile each element serves 128 rows or 256 columns: 3·M·N·K / 64
 //                 bytes, plus 4·M·N for C; 43 FLOP a byte
 // asked for by warp_tile_large  loads 1536·K·⌈M/128⌉·⌈N/256⌉ bytes, stores 4·M·N bytes
-// asked for by warp_tile_medium loads 1024·K·⌈M/128⌉·⌈N/128⌉ bytes, stores 4·M·N bytes
 // asked for by warp_tile_small  loads 768·K·⌈M/64⌉·⌈N/128⌉ bytes, stores 4·M·N bytes
 //                 (beta = 0; a tile at the edge is brought whole)
-// shared memory   a product reads 3/16 float on average, with the small tile 1/4; a block has 24.3,
-//                 16.3 and 24.5 KB
-// block           large: 256 threads for 128 × 256 elements of C; medium: 128 for 128 × 128; small:
-//                 128 for 64 × 128
+// shared memory   large: 24.3 KB a block, a product reads 3/16 float on average; small: 24.5 KB
+//                 a block and 1/4 float
+// block           large: 256 threads for 128 × 256 elements of C; small: 128 for 64 × 128
 #include <cuda_pipeline.h>
 
 #include <type_traits>
@@ -37,9 +35,8 @@ struct Tile2D {
   static_assert(2 * (BM + PAD + BN) * BK * sizeof(float) <= 48 * 1024,
                 "two pairs of tiles must fit into 48 KB of shared memory: make BK smaller");
 };
-using Large = Tile2D<2, 4, 16, 8>;   // 128 × 256
-using Medium = Tile2D<2, 2, 16, 8>;  // 128 × 128
-using Small = Tile2D<2, 2, 8, 16>;   // 64 × 128
+using Large = Tile2D<2, 4, 16, 8>;  // 128 × 256
+using Small = Tile2D<2, 2, 8, 16>;  // 64 × 128
 
 /// Four neighbours in one instruction. The address in memory must be a multiple of 16 bytes.
 __device__ void read4(float* to, const float* from) {
@@ -212,20 +209,12 @@ __device__ void warp_tile_block(const float* A, const float* B, float* C, int64_
 }
 
 // The second launch bound is the number of blocks that share a multiprocessor's 65536 registers:
-// one of 256 threads, or two of 128, have the 255 a thread that CUDA allows at most; three of 128
-// threads have 168.
+// one of 256 threads has the 255 a thread that CUDA allows at most, three of 128 threads have 168.
 template <int WIDTH_B, int WIDTH_C>
 __global__ void __launch_bounds__(Large::THREADS, 1)
     warp_tile_large(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
                     float alpha, float beta) {
   warp_tile_block<Large, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, alpha, beta);
-}
-
-template <int WIDTH_B, int WIDTH_C>
-__global__ void __launch_bounds__(Medium::THREADS, 2)
-    warp_tile_medium(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                     float alpha, float beta) {
-  warp_tile_block<Medium, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, alpha, beta);
 }
 
 template <int WIDTH_B, int WIDTH_C>
@@ -241,65 +230,44 @@ bool rows_are_aligned(const float* X, int64_t cols) {
   return reinterpret_cast<uintptr_t>(X) % 16 == 0 && cols % 4 == 0;
 }
 
-/// One of the tiles: its kernels by [WIDTH_B == 4][WIDTH_C == 4], and how much longer it takes than
-/// the large one for the same work, since it loads more for it.
-struct Choice {
-  void (*kernels[2][2])(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                        float alpha, float beta);
-  int BM, BN, threads;
-  double slower;
+template <class T>
+int64_t blocks_of(int64_t M, int64_t N) {
+  return ceil_div(M, T::BM) * ceil_div(N, T::BN);
+}
 
-  int64_t blocks(int64_t M, int64_t N) const { return ceil_div(M, BM) * ceil_div(N, BN); }
-  /// How many elements of C the busiest multiprocessor computes: it decides when all is done.
-  int64_t most_work(int64_t M, int64_t N, int multiprocessors) const {
-    return ceil_div(blocks(M, N), multiprocessors) * BM * BN;
-  }
-};
-
-constexpr Choice choices[] = {
-    {{{warp_tile_large<1, 1>, warp_tile_large<1, 4>},
-      {warp_tile_large<4, 1>, warp_tile_large<4, 4>}},
-     Large::BM,
-     Large::BN,
-     Large::THREADS,
-     1},
-    {{{warp_tile_medium<1, 1>, warp_tile_medium<1, 4>},
-      {warp_tile_medium<4, 1>, warp_tile_medium<4, 4>}},
-     Medium::BM,
-     Medium::BN,
-     Medium::THREADS,
-     1.05},
-    {{{warp_tile_small<1, 1>, warp_tile_small<1, 4>},
-      {warp_tile_small<4, 1>, warp_tile_small<4, 4>}},
-     Small::BM,
-     Small::BN,
-     Small::THREADS,
-     1.2},
-};
+/// The elements of C that the busiest multiprocessor has to compute: they decide when all is done.
+template <class T>
+double most_work(int64_t M, int64_t N, int multiprocessors) {
+  return static_cast<double>(ceil_div(blocks_of<T>(M, N), multiprocessors) * T::BM * T::BN);
+}
 
 }  // namespace
 
-// The rule for the tile: the one that is done first, as far as the work of the busiest
-// multiprocessor tells. A smaller one wins where a larger one leaves multiprocessors idle, from the
-// start or at the end, or reaches far over C's edge. And for the accesses: B and C each take the
-// 16-byte path if they can.
+// The rule for the tile: the one whose busiest multiprocessor has less to do, but the small one
+// must win by 5 %, since it reads shared memory more. It wins where the large one leaves
+// multiprocessors idle, from the start or at the end, or reaches far over C's edge. And for the
+// accesses: B and C each take the 16-byte path if they can.
 void warp_tile(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
                float alpha, float beta) {
   if (M == 0 || N == 0) return;
   if (alpha == 0) K = 0;  // as in SGEMM: what A and B hold does not matter
+  using Kernel = decltype(&warp_tile_large<4, 4>);
+  constexpr Kernel large[2][2] = {{warp_tile_large<1, 1>, warp_tile_large<1, 4>},
+                                  {warp_tile_large<4, 1>, warp_tile_large<4, 4>}};
+  constexpr Kernel small[2][2] = {{warp_tile_small<1, 1>, warp_tile_small<1, 4>},
+                                  {warp_tile_small<4, 1>, warp_tile_small<4, 4>}};
   int device, multiprocessors;
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  const auto time = [&](const Choice& choice) {
-    return choice.slower * static_cast<double>(choice.most_work(M, N, multiprocessors));
-  };
-  const Choice* best = &choices[0];
-  for (const Choice& choice : choices)
-    if (time(choice) < time(*best)) best = &choice;
-
-  const auto kernel = best->kernels[rows_are_aligned(B, N)][rows_are_aligned(C, N)];
+  const bool b = rows_are_aligned(B, N), c = rows_are_aligned(C, N);
   // The blocks stand in one row: it may be as long as it likes, unlike a grid's y.
-  kernel<<<best->blocks(M, N), best->threads>>>(A, B, C, M, N, K, alpha, beta);
+  if (1.05 * most_work<Small>(M, N, multiprocessors) < most_work<Large>(M, N, multiprocessors)) {
+    const auto kernel = small[b][c];
+    kernel<<<blocks_of<Small>(M, N), Small::THREADS>>>(A, B, C, M, N, K, alpha, beta);
+  } else {
+    const auto kernel = large[b][c];
+    kernel<<<blocks_of<Large>(M, N), Large::THREADS>>>(A, B, C, M, N, K, alpha, beta);
+  }
   CUDA_CHECK_LAUNCH();
 }
 
