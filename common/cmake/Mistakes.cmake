@@ -10,7 +10,7 @@ set_tests_properties("mistakes: learn break" PROPERTIES LABELS mistakes TIMEOUT 
 
 # Adds `target`, built from `patch`, with its files in `folder`. Only what the patch touches is compiled:
 # the linker takes the tests' object file as it is, and from the chapter's library only what the patched
-# objects do not define. A patch of a .cuh file touches all .cu files of the chapter.
+# objects do not define. A patch of a .cuh file touches all .cu files that include it.
 function(tutorial_mistake_program target chapter patch folder)
   file(STRINGS "${patch}" touched REGEX "^\\+\\+\\+ b/")
   list(TRANSFORM touched REPLACE "^\\+\\+\\+ b/([^\t ]*).*" "\\1")
@@ -38,11 +38,19 @@ function(tutorial_mistake_program target chapter patch folder)
     COMMENT "Making the mistake ${target}"
     VERBATIM)
 
-  if("${names}" MATCHES "\\.cuh")
-    file(GLOB all RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cu")
-  else()
-    set(all ${names})
-  endif()
+  # What a patched header changes are the .cu files that include it.
+  file(GLOB all RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cu")
+  foreach(source IN LISTS all)
+    file(STRINGS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" includes REGEX "^#include \".*\\.cuh\"")
+    foreach(name IN LISTS names)
+      if("${includes}" MATCHES "\"${name}\"")
+        set(${source}_is_changed TRUE)
+      endif()
+    endforeach()
+    if(NOT source IN_LIST names AND NOT ${source}_is_changed)
+      list(REMOVE_ITEM all "${source}")
+    endif()
+  endforeach()
   foreach(name IN LISTS all)
     set(source "${CMAKE_CURRENT_SOURCE_DIR}/${name}")
     if(name IN_LIST names)
