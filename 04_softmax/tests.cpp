@@ -170,14 +170,14 @@ TEST_CASE("any alignment of x and y") {
     for (int64_t y = 0; y < 4; ++y) check_step(step, normal(5, cols), 5, cols, {x, y});
 }
 
-TEST_CASE("values far from zero") {
+TEST_CASE("values far from zero", "[values]") {
   const auto step = each_step();
   const int64_t cols = GENERATE(5, 33, 300, 1025);
   for (const float middle : {200.0f, -200.0f, -20000.0f, 3e38f, -3e38f})
     check_step(step, normal_around(middle, 1.0f, 3, cols), 3, cols);
 }
 
-TEST_CASE("rows that are nothing like their neighbours") {
+TEST_CASE("rows that are nothing like their neighbours", "[values]") {
   const auto step = each_step();
   const int64_t rows = 4, cols = GENERATE(5, 128, 301);
   std::vector<float> x = normal(rows, cols);
@@ -185,18 +185,18 @@ TEST_CASE("rows that are nothing like their neighbours") {
   check_step(step, x, rows, cols);
 }
 
-TEST_CASE("values so far apart that most results are 0 or subnormal") {
+TEST_CASE("values so far apart that most results are 0 or subnormal", "[values]") {
   const auto step = each_step();
   for (const float deviation : {10.0f, 50.0f, 1000.0f, 5e37f})
     check_step(step, normal_around(0.0f, deviation, 3, 700), 3, 700);
 }
 
-TEST_CASE("many equal columns") {
+TEST_CASE("many equal columns", "[values]") {
   const auto step = each_step();
   check_step(step, std::vector<float>(2 * 4096, -7.25f), 2, 4096);
 }
 
-TEST_CASE("a maximum that rises or falls all along the row") {
+TEST_CASE("a maximum that rises or falls all along the row", "[values]") {
   const auto step = each_step();
   const int64_t cols = 1500;
   for (const float slope : {0.01f, 0.25f, 3.0f, -0.01f, -0.25f, -3.0f}) {

@@ -120,7 +120,7 @@ TEST_CASE("every step is right for every shape") {
   for (const Attention& shape : shapes) check_both(step, shape, normal_problem);
 }
 
-TEST_CASE("every step takes scores of any size") {
+TEST_CASE("every step takes scores of any size", "[values]") {
   const auto step = each_step();
   for (float shift : {200.0f, -200.0f, -2e4f, 2e4f}) {
     INFO("scores near " << shift);
@@ -130,7 +130,7 @@ TEST_CASE("every step takes scores of any size") {
   }
 }
 
-TEST_CASE("every step rescales when the maximum rises, and when it falls") {
+TEST_CASE("every step rescales when the maximum rises, and when it falls", "[values]") {
   const auto step = each_step();
   const Attention shape = {.Tq = 33, .Tk = 260, .HS = 40};
   check_both(step, shape, [](const Attention& s) {
@@ -142,7 +142,7 @@ TEST_CASE("every step rescales when the maximum rises, and when it falls") {
 }
 
 // A key of −∞ is masked for every query, wherever its tile is.
-TEST_CASE("every step survives tiles that are masked from end to end") {
+TEST_CASE("every step survives tiles that are masked from end to end", "[values]") {
   const auto step = each_step();
   const Attention shape = {.B = 1, .NH = 2, .NH_kv = 2, .Tq = 140, .Tk = 200, .HS = 5};
   const auto masked = [&](int64_t first, int64_t last, float others) {
@@ -158,7 +158,8 @@ TEST_CASE("every step survives tiles that are masked from end to end") {
   masked(0, 199, 0);    // all
 }
 
-TEST_CASE("every step passes NaN and infinite scores on to their queries, and to no others") {
+TEST_CASE("every step passes NaN and infinite scores on to their queries, and to no others",
+          "[values]") {
   const auto step = each_step();
   Problem problem = normal_problem({.Tq = 40, .Tk = 40, .HS = 5});
   problem.q[3 * 5 + 1] = std::nanf("");  // query 3
