@@ -123,9 +123,12 @@ std::string same_part_of_each_tile(const Failure& f) {
     low.col = std::min(low.col, place.col % tiles.tile_cols);
     high.col = std::max(high.col, place.col % tiles.tile_cols);
   }
+  // A result may be smaller than a tile.
+  const Layout& layout = f.checked.layout;
   std::string part;
-  if (high.row - low.row + 1 < tiles.tile_rows) part = range("row", low.row, high.row);
-  if (high.col - low.col + 1 < tiles.tile_cols)
+  if (high.row - low.row + 1 < std::min(tiles.tile_rows, layout.rows))
+    part = range("row", low.row, high.row);
+  if (high.col - low.col + 1 < std::min(tiles.tile_cols, layout.cols))
     part += (part.empty() ? "" : ", ") + range("column", low.col, high.col);
   if (part.empty()) return "";
   return "the same part of every tile is wrong (" + part +

@@ -204,6 +204,9 @@ TEST_CASE("cause: the same part of every tile") {
   const auto part = [](auto, auto r, auto c) { return r % 16 >= 8 && c % 16 >= 12; };
   CHECK_THAT(cause(disturb({1, 64, 64, kTile}, part)),
              ContainsSubstring("(rows 8–15, columns 12–15)"));
+  // Two matrices that are smaller than a tile: all of a tile that there is.
+  const auto half = [](auto, auto r, auto c) { return (r + c) % 2 == 0; };
+  CHECK_THAT(cause(disturb({2, 5, 9, kTile}, half)), !ContainsSubstring("the same part"));
 }
 
 TEST_CASE("cause: rounding, or the last terms dropped") {
