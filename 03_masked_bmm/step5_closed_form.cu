@@ -15,27 +15,21 @@
 namespace tutorial {
 namespace {
 
-/// What a band keeps. In every row of blocks it touches `touched` neighbours at most.
+/// What a band keeps. The blocks of a row come one after the other, so that those that only store
+/// stand between those that multiply.
 struct BandBlocks {
   Band band;
-  unsigned down, across, touched;  // blocks
+  unsigned down, across;  // blocks
 
   BandBlocks(Band band, int64_t M, int64_t N)
-      : band(band),
-        down(ceil_div(M, BLOCK)),
-        across(ceil_div(N, BLOCK)),
-        touched(std::min<int64_t>(across, (band.high - band.low + 2 * BLOCK - 2) / BLOCK + 1)) {}
+      : band(band), down(ceil_div(M, BLOCK)), across(ceil_div(N, BLOCK)) {}
 
-  /// Block number `nth` of block row `row`, counted from the first one that the band may touch and,
-  /// after the last of the row, on from its first.
-  __device__ overlap::Place place(const MaskedBmm& p, int64_t matrix, unsigned nth, const float* A,
+  __device__ overlap::Place place(const MaskedBmm& p, int64_t matrix, const float* A,
                                   const float* B, float* C) const {
-    const unsigned row = blockIdx.x / overlap::TILES / touched, half = blockIdx.x % overlap::TILES;
-    const int64_t first =
-        min(max(row * int64_t{BLOCK} + band.low, int64_t{0}) / BLOCK, across - int64_t{1});
-    const int64_t turned = first + nth, col = turned < across ? turned : turned - across;
+    const unsigned block = blockIdx.x / overlap::TILES, half = blockIdx.x % overlap::TILES;
+    const unsigned row = block / across, col = block % across;
     // Within the block j - i reaches from `corner` - 127 to `corner` + 127.
-    const int64_t corner = (col - row) * BLOCK;
+    const int64_t corner = (int64_t{col} - row) * BLOCK;
     const int64_t least = corner - (BLOCK - 1), most = corner + (BLOCK - 1);
     const bool none = most < band.low || least > band.high;
     const bool all = least >= band.low && most <= band.high;
@@ -61,24 +55,16 @@ struct BandBlocks {
   }
 };
 
-// x counts `touched` blocks for each row of blocks, and y matrices, these twice where the band
-// leaves blocks out: first the blocks that it may touch, of all matrices, then the others.
+// x counts tiles, y matrices.
 template <bool WIDE, bool WHOLE_K>
 __global__ void __launch_bounds__(overlap::THREADS, overlap::BLOCKS_PER_SM)
-    band_tiles(MaskedBmm p, BandBlocks blocks, int64_t first_round, const float* A, const float* B,
+    band_tiles(MaskedBmm p, BandBlocks blocks, int64_t first_matrix, const float* A, const float* B,
                float* C) {
   extern __shared__ float4 shared[];
   __shared__ overlap::Place tile;  // here, since no register is to spare
-  const unsigned nth = blockIdx.x / overlap::TILES % blocks.touched;
-  const int64_t round = first_round + blockIdx.y;
-  if (round < p.batch) {
-    if (threadIdx.x == 0) tile = blocks.place(p, round, nth, A, B, C);
-    __syncthreads();
-    overlap::product<WIDE, WHOLE_K>(p, tile, blocks, shared);
-  } else {
-    for (unsigned other = blocks.touched + nth; other < blocks.across; other += blocks.touched)
-      overlap::fill_tile<WIDE>(p, blocks.place(p, round - p.batch, other, A, B, C));
-  }
+  if (threadIdx.x == 0) tile = blocks.place(p, first_matrix + blockIdx.y, A, B, C);
+  __syncthreads();
+  overlap::product<WIDE, WHOLE_K>(p, tile, blocks, shared);
 }
 
 template <bool WIDE, bool WHOLE_K>
@@ -88,10 +74,9 @@ void launch(const MaskedBmm& p, const BandBlocks& blocks, const float* A, const 
   CUDA_CHECK(cudaFuncSetAttribute(band_tiles<WIDE, WHOLE_K>,
                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   overlap::SHARED_BYTES));
-  const int64_t rounds = p.batch * (blocks.touched < blocks.across ? 2 : 1);
-  for (int64_t first = 0; first < rounds; first += MAX_GRID_Y) {
-    const dim3 grid(overlap::TILES * blocks.touched * blocks.down,
-                    std::min(rounds - first, MAX_GRID_Y));
+  for (int64_t first = 0; first < p.batch; first += MAX_GRID_Y) {
+    const dim3 grid(overlap::TILES * blocks.across * blocks.down,
+                    std::min(p.batch - first, MAX_GRID_Y));
     band_tiles<WIDE, WHOLE_K>
         <<<grid, overlap::THREADS, overlap::SHARED_BYTES>>>(p, blocks, first, A, B, C);
     CUDA_CHECK_LAUNCH();
