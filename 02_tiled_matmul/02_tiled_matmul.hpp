@@ -34,8 +34,16 @@ inline constexpr Tile SPLIT_PATCH = {
   STEP(conflict_free, "shared memory is read 16 bytes at a time, without conflicts", SPLIT_PATCH) \
   STEP(vectorised, "global memory too; alpha and beta", SPLIT_PATCH, "", ALPHA_BETA)              \
   STEP(pipelined, "the next tiles come while these are multiplied", SPLIT_PATCH, "", ALPHA_BETA)  \
-  STEP(warp_tile, "16×8 elements a thread; nothing waits for anything else", Tile{}, "", ALPHA_BETA)
+  STEP(warp_tile, "16×8 elements a thread; nothing waits for anything else", Tile{}, "",          \
+       ALPHA_BETA)                                                                                \
+  STEP(padded_rows, "rows of B that begin anywhere are first copied into aligned ones", Tile{},   \
+       "", ALPHA_BETA)
 TUTORIAL_STEPS(Launcher, STEPS)
+
+/// Step 6 for a B whose rows begin ldb >= N floats apart. What lies between them is read, too, and
+/// comes to nothing.
+void warp_tile_strided(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
+                       int64_t ldb, float alpha, float beta);
 
 /// For a step without ALPHA_BETA: refuses what it cannot do, before it launches.
 inline void require_plain_product(const char* step, float alpha, float beta) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "02_tiled_matmul.hpp"
+#include "aligned.cuh"
 #include "common/check.hpp"
 #include "common/grid.hpp"
 
@@ -103,12 +104,6 @@ __global__ void __launch_bounds__(THREADS)
       }
     }
   }
-}
-
-/// Whether 16-byte accesses are possible: every row must begin at a multiple of 16 bytes. Then the
-/// number of columns is a multiple of four, so that no group of four reaches over the edge.
-bool rows_are_aligned(const float* X, int64_t cols) {
-  return reinterpret_cast<uintptr_t>(X) % 16 == 0 && cols % 4 == 0;
 }
 
 }  // namespace

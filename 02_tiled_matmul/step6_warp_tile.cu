@@ -14,13 +14,12 @@
 #include <type_traits>
 
 #include "02_tiled_matmul.hpp"
+#include "aligned.cuh"
 #include "common/check.hpp"
 #include "common/grid.hpp"
 
 namespace tutorial {
 namespace {
-
-constexpr int PER_K = 3;  // copies of the next tiles that a thread begins with each k
 
 /// How a block works: WARPS_M × WARPS_N warps, one above the other and side by side; a thread has
 /// TM_ × 8 elements of C; BK_ elements of K at a time.
@@ -61,15 +60,15 @@ class Copies {
   static constexpr int COUNT = OF_A + T::BK / B_ROWS_APART;
   static_assert(T::THREADS % B_GROUPS == 0 && T::BK % B_ROWS_APART == 0, "whole rows of B");
 
-  __device__ Copies(const float* A, const float* B, int64_t M, int64_t N, int64_t K, int64_t row0,
+  __device__ Copies(const float* A, const float* B, int64_t M, int64_t K, int64_t ldb, int64_t row0,
                     int64_t col0, float* As, float* Bs)
-      : N_(N) {
+      : ldb_(ldb) {
     const int row = threadIdx.x / 8, col = threadIdx.x % B_GROUPS * WIDTH_B;
     a_k_ = threadIdx.x % 8, b_k_ = threadIdx.x / B_GROUPS;
 #pragma unroll
     for (int i = 0; i < A_ROWS; ++i)
       a_[i] = A + smaller(row0 + row + i * A_ROWS_APART, M - 1) * K + a_k_;
-    b_ = B + b_k_ * N + smaller(col0 + col, N - WIDTH_B);
+    b_ = B + b_k_ * ldb + smaller(col0 + col, ldb - WIDTH_B);
     to_a_ = As + a_k_ * (T::BM + T::PAD) + row;
     to_b_ = Bs + b_k_ * T::BN + col;
   }
@@ -87,7 +86,7 @@ class Copies {
   __device__ void advance(int depth) {
 #pragma unroll
     for (int i = 0; i < A_ROWS; ++i) a_[i] += depth;
-    b_ += depth * N_;
+    b_ += depth * ldb_;
   }
 
  private:
@@ -99,12 +98,12 @@ class Copies {
                               a_[i] + k, 4, inside(a_k_ + k) ? 0 : 4);
     } else {
       const int k = (c - OF_A) * B_ROWS_APART;
-      __pipeline_memcpy_async(to_b_ + (buffer * T::BK + k) * T::BN, b_ + k * N_, 4 * WIDTH_B,
+      __pipeline_memcpy_async(to_b_ + (buffer * T::BK + k) * T::BN, b_ + k * ldb_, 4 * WIDTH_B,
                               inside(b_k_ + k) ? 0 : 4 * WIDTH_B);
     }
   }
 
-  int64_t N_;
+  int64_t ldb_;
   int a_k_, b_k_;
   const float *a_[A_ROWS], *b_;
   float *to_a_, *to_b_;
@@ -113,10 +112,11 @@ class Copies {
 // WIDTH_B and WIDTH_C: floats in one access to B and to C, 4 where rows are aligned and else 1.
 template <class T, int WIDTH_B, int WIDTH_C>
 __device__ void warp_tile_block(const float* A, const float* B, float* C, int64_t M, int64_t N,
-                                int64_t K, float alpha, float beta) {
+                                int64_t K, int64_t ldb, float alpha, float beta) {
   constexpr int TM = T::TM, TN = T::TN, BK = T::BK;
   alignas(16) __shared__ float As[2][BK][T::BM + T::PAD];
   alignas(16) __shared__ float Bs[2][BK][T::BN];
+  constexpr int PER_K = WIDTH_B == 4 ? 3 : 6;  // copies that a thread begins with each k
   const int64_t across = ceil_div(N, T::BN);
   const int64_t row0 = blockIdx.x / across * T::BM, col0 = blockIdx.x % across * T::BN;
 
@@ -138,7 +138,7 @@ __device__ void warp_tile_block(const float* A, const float* B, float* C, int64_
   // The tiles at the start hold what is left of K when whole tiles are taken from its end: so all
   // others are whole, and the loop below has no test for it.
   using CopiesOfTile = Copies<T, WIDTH_B>;
-  CopiesOfTile copies(A, B, M, N, K, row0, col0, &As[0][0][0], &Bs[0][0][0]);
+  CopiesOfTile copies(A, B, M, K, ldb, row0, col0, &As[0][0][0], &Bs[0][0][0]);
   const int64_t tiles = ceil_div(K, BK);
   if (tiles > 0) {
     const int depth = static_cast<int>(K - (tiles - 1) * BK);
@@ -213,21 +213,15 @@ __device__ void warp_tile_block(const float* A, const float* B, float* C, int64_
 template <int WIDTH_B, int WIDTH_C>
 __global__ void __launch_bounds__(Large::THREADS, 1)
     warp_tile_large(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                    float alpha, float beta) {
-  warp_tile_block<Large, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, alpha, beta);
+                    int64_t ldb, float alpha, float beta) {
+  warp_tile_block<Large, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, ldb, alpha, beta);
 }
 
 template <int WIDTH_B, int WIDTH_C>
 __global__ void __launch_bounds__(Small::THREADS, 3)
     warp_tile_small(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                    float alpha, float beta) {
-  warp_tile_block<Small, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, alpha, beta);
-}
-
-/// Whether 16-byte accesses are possible: every row must begin at a multiple of 16 bytes. Then the
-/// number of columns is a multiple of four, so that no group of four reaches over the edge.
-bool rows_are_aligned(const float* X, int64_t cols) {
-  return reinterpret_cast<uintptr_t>(X) % 16 == 0 && cols % 4 == 0;
+                    int64_t ldb, float alpha, float beta) {
+  warp_tile_block<Small, WIDTH_B, WIDTH_C>(A, B, C, M, N, K, ldb, alpha, beta);
 }
 
 template <class T>
@@ -247,8 +241,8 @@ double most_work(int64_t M, int64_t N, int multiprocessors) {
 // must win by 5 %, since it reads shared memory more. It wins where the large one leaves
 // multiprocessors idle, from the start or at the end, or reaches far over C's edge. And for the
 // accesses: B and C each take the 16-byte path if they can.
-void warp_tile(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-               float alpha, float beta) {
+void warp_tile_strided(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
+                       int64_t ldb, float alpha, float beta) {
   if (M == 0 || N == 0) return;
   if (alpha == 0) K = 0;  // as in SGEMM: what A and B hold does not matter
   using Kernel = decltype(&warp_tile_large<4, 4>);
@@ -259,16 +253,21 @@ void warp_tile(const float* A, const float* B, float* C, int64_t M, int64_t N, i
   int device, multiprocessors;
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  const bool b = rows_are_aligned(B, N), c = rows_are_aligned(C, N);
+  const bool b = rows_are_aligned(B, ldb), c = rows_are_aligned(C, N);
   // The blocks stand in one row: it may be as long as it likes, unlike a grid's y.
   if (1.05 * most_work<Small>(M, N, multiprocessors) < most_work<Large>(M, N, multiprocessors)) {
     const auto kernel = small[b][c];
-    kernel<<<blocks_of<Small>(M, N), Small::THREADS>>>(A, B, C, M, N, K, alpha, beta);
+    kernel<<<blocks_of<Small>(M, N), Small::THREADS>>>(A, B, C, M, N, K, ldb, alpha, beta);
   } else {
     const auto kernel = large[b][c];
-    kernel<<<blocks_of<Large>(M, N), Large::THREADS>>>(A, B, C, M, N, K, alpha, beta);
+    kernel<<<blocks_of<Large>(M, N), Large::THREADS>>>(A, B, C, M, N, K, ldb, alpha, beta);
   }
   CUDA_CHECK_LAUNCH();
+}
+
+void warp_tile(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
+               float alpha, float beta) {
+  warp_tile_strided(A, B, C, M, N, K, N, alpha, beta);
 }
 
 }  // namespace tutorial

@@ -26,6 +26,7 @@ const std::vector<Shape> shapes = {
     {1, 130, 7},    {130, 1, 7},    // one row, one column
     {33, 40, 3},    {20, 24, 1},    // K shorter than a tile
     {30, 41, 101},  {18, 44, 100},  // K of many tiles and a tail
+    {3, 601, 5},    {2, 1, 4100},   // long rows of B, many rows of B
     {28, 41, 100},                  // rows of A allow 16-byte accesses, rows of B and C do not
     {1, 1, 1},      {0, 5, 3},     {5, 0, 3}, {0, 0, 0}, {5, 35, 0},
 };
@@ -66,6 +67,11 @@ void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets = {}, f
   check_launch([&](float* C) { step.launch(a.data(), b.data(), C, M, N, K, alpha, beta); },
                reference(A, B, N, K, all_rows(M), alpha, beta, before),
                {.rows = M, .cols = N, .tile = step.tile}, offsets.c, before);
+}
+
+const Step<Launcher>& step_of(Launcher* launch) {
+  return *std::find_if(steps.begin(), steps.end(),
+                       [&](const auto& step) { return step.launch == launch; });
 }
 
 }  // namespace
@@ -129,11 +135,26 @@ TEST_CASE("every step takes more rows than a grid has blocks in y", "[large]") {
 // All other shapes here are so small that they get the small tile. These get the large one on a
 // device of 132 multiprocessors: 10 × 10 blocks of 128 × 256, the last ones not whole.
 TEST_CASE("warp_tile's large tile is right") {
-  const Step<Launcher>& step = *std::find_if(steps.begin(), steps.end(),
-                                             [](const auto& s) { return s.launch == &warp_tile; });
+  const Step<Launcher>& step = step_of(&warp_tile);
   skip_unless_runnable(step);
   check_step(step, {1270, 2500, 9});                        // 16-byte accesses
   check_step(step, {1270, 2501, 19}, {1, 2, 3}, 2.5f, -3);  // single floats
+}
+
+TEST_CASE("padded_rows takes B as it is where there is no memory for the copy") {
+  const Step<Launcher>& step = step_of(&padded_rows);
+  skip_unless_runnable(step);
+  if (device_has_clock()) SKIP("only the simulator's memory can be made small");
+  const int64_t M = 5, N = 7, K = 9;
+  const std::vector<float> A = make_values({M, K}, Init::normal, 1);
+  const std::vector<float> B = make_values({K, N}, Init::normal, 2);
+  const DeviceBuffer<float> a(A), b(B);
+  const auto launch = [&](float* C) {
+    setenv("SIMULATOR_MEMORY", "1", 1);
+    step.launch(a.data(), b.data(), C, M, N, K, 1, 0);
+    unsetenv("SIMULATOR_MEMORY");
+  };
+  check_launch(launch, reference(A, B, N, K, all_rows(M)), {.rows = M, .cols = N});
 }
 
 // 9 GB, so it must be asked for by its tag.

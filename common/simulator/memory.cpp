@@ -14,6 +14,7 @@
 
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
+#include "common/simulator/environment.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/shadow.hpp"
 #include "common/simulator/symbols.hpp"
@@ -30,9 +31,10 @@ size_t round_up(size_t value, size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Half of what this process may use: the rest is for the host's side of the program.
+/// What SIMULATOR_MEMORY in the environment says at the moment; else half of what this process may
+/// use: the rest is for the host's side of the program.
 size_t device_memory_size() {
-  static const size_t size = [] {
+  static const size_t half = [] {
     size_t bytes =
         static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
     size_t limit = 0;  // a container's, if it has one
@@ -40,7 +42,7 @@ size_t device_memory_size() {
       bytes = std::min(bytes, limit);
     return bytes / 2;
   }();
-  return size;
+  return number_from_environment("SIMULATOR_MEMORY").value_or(half);
 }
 
 uintptr_t reserve_range() {
@@ -57,7 +59,7 @@ class DeviceMemory {
  public:
   void* allocate(size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (bytes > device_memory_size() - used_) return nullptr;
+    if (bytes > room()) return nullptr;
     const size_t body = round_up(bytes, kAlignment);
     const size_t pages = round_up(body, kPage);
     const uintptr_t first = find_room(pages + kPage);
@@ -142,10 +144,15 @@ class DeviceMemory {
 
   size_t free_bytes() {
     const std::lock_guard lock(mutex_);
-    return device_memory_size() - used_;
+    return room();
   }
 
  private:
+  size_t room() const {
+    const size_t all = device_memory_size();
+    return all > used_ ? all - used_ : 0;
+  }
+
   struct Block {
     size_t bytes;
     uintptr_t first_page;
@@ -276,6 +283,20 @@ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
 }
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
   return cudaFree(pointer);
+}
+// Of one device; nothing is kept in it.
+struct CUmemPoolHandle_st {};
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  static CUmemPoolHandle_st of_device;
+  if (pool == nullptr) return done(cudaErrorInvalidValue);
+  if (device != 0) return done(cudaErrorInvalidDevice);
+  *pool = &of_device;
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  const bool is_known = attribute == cudaMemPoolAttrReleaseThreshold;
+  return done(pool != nullptr && value != nullptr && is_known ? cudaSuccess
+                                                              : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {

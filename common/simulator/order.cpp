@@ -1,28 +1,15 @@
 #include "common/simulator/order.hpp"
 
 #include <atomic>
-#include <charconv>
-#include <cstdio>
-#include <cstdlib>
 #include <numeric>
-#include <string_view>
+
+#include "common/simulator/environment.hpp"
 
 namespace simulator {
 namespace {
 
-uint64_t seed_from_environment() {
-  const char* text = std::getenv("SIMULATOR_ORDER");
-  if (text == nullptr || *text == 0) return 0;
-  const std::string_view digits(text);
-  uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
-  if (error == std::errc{} && end == digits.data() + digits.size()) return seed;
-  std::fprintf(stderr, "SIMULATOR_ORDER is a whole number, 0 or more, and not \"%s\".\n", text);
-  std::exit(2);
-}
-
 std::atomic<uint64_t>& the_seed() {
-  static std::atomic<uint64_t> seed = seed_from_environment();
+  static std::atomic<uint64_t> seed = number_from_environment("SIMULATOR_ORDER").value_or(0);
   return seed;
 }
 

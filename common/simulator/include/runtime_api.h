@@ -37,6 +37,7 @@ typedef enum cudaError cudaError_t;
 
 typedef struct CUstream_st* cudaStream_t;
 typedef struct CUevent_st* cudaEvent_t;
+typedef struct CUmemPoolHandle_st* cudaMemPool_t;
 
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost = 0,
@@ -46,6 +47,9 @@ enum cudaMemcpyKind {
   cudaMemcpyDefault = 4,
 };
 
+enum cudaMemPoolAttr {
+  cudaMemPoolAttrReleaseThreshold = 4,  // uint64_t: bytes to keep when the host waits
+};
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
@@ -131,6 +135,10 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
                               cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* to, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream = nullptr);
+/// The pool from which cudaMallocAsync takes. What it keeps and when it gives it back does not
+/// show here: an attribute is checked and has no effect.
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
 /// `height` rows of `width` bytes, each `*pitch` bytes after the one before.
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height);
 cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height);

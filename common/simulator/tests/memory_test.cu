@@ -312,3 +312,15 @@ TEST_CASE("rows with a pitch", "[memory]") {
   CHECK((error == cudaErrorMemoryAllocation || error == cudaErrorInvalidValue));
   CHECK(cudaGetLastError() == error);
 }
+
+TEST_CASE("the pool of cudaMallocAsync takes a threshold", "[memory]") {
+  cudaMemPool_t pool = nullptr;
+  uint64_t all = UINT64_MAX;
+  CUDA_CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+  CUDA_CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
+  CHECK(cudaDeviceGetDefaultMemPool(&pool, 1000) == cudaErrorInvalidDevice);
+  CHECK(cudaGetLastError() == cudaErrorInvalidDevice);
+  CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, nullptr) ==
+        cudaErrorInvalidValue);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+}
