@@ -17,7 +17,7 @@ namespace {
 
 constexpr int THREADS = 256;
 constexpr int64_t MAX_BLOCKS = 4096;  // more than a GPU runs at once
-constexpr int64_t ENOUGH_ROWS = 256;  // of C: with fewer, B is not used often enough
+constexpr int64_t TOO_WIDE = 64;      // C has more columns than this many times its rows
 
 /// `padded` has rows of ldb floats: a row of B, then zeros.
 __global__ void pad_rows(const float* B, float* padded, int64_t K, int64_t N, int64_t ldb) {
@@ -44,12 +44,13 @@ float* allocate(int64_t floats) {
 
 }  // namespace
 
-// The rule: a B whose rows are not aligned is copied, if C has ENOUGH_ROWS and there is memory for
-// it; else step 6 takes it as it is.
+// The rule: a B whose rows are not aligned is copied, unless C is so wide and low that each element
+// of B is used too seldom, or there is no memory for the copy. Then step 6 takes B as it is.
 void padded_rows(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
                  float alpha, float beta) {
   const int64_t ldb = ceil_div(N, 4) * 4;
-  const bool pays = !rows_are_aligned(B, N) && M >= ENOUGH_ROWS && N > 0 && K > 0 && alpha != 0;
+  const bool is_read = M > 0 && N > 0 && K > 0 && alpha != 0;
+  const bool pays = is_read && !rows_are_aligned(B, N) && N <= TOO_WIDE * M;
   float* padded = pays ? allocate(K * ldb) : nullptr;
   if (padded == nullptr) return warp_tile(A, B, C, M, N, K, alpha, beta);
   pad_rows<<<std::min(K, MAX_BLOCKS), THREADS>>>(B, padded, K, N, ldb);
