@@ -17,7 +17,7 @@ namespace {
 
 constexpr int THREADS = 256;
 constexpr int64_t MAX_BLOCKS = 4096;  // more than a GPU runs at once
-constexpr int64_t TOO_WIDE = 64;      // C has more columns than this many times its rows
+constexpr int64_t TOO_WIDE = 32;      // C has more columns than this many times its rows
 
 /// `padded` has rows of ldb floats: a row of B, then zeros.
 __global__ void pad_rows(const float* B, float* padded, int64_t K, int64_t N, int64_t ldb) {

@@ -140,12 +140,12 @@ TEST_CASE("warp_tile's large tile is right") {
   check_step(step, {1270, 2501, 19}, {1, 2, 3}, 2.5f, -3);  // single floats
 }
 
-// It copies B unless C is 64 times as wide as it is high.
+// It copies B unless C is more than 32 times as wide as it is high.
 TEST_CASE("padded_rows is right with a copy of B and without") {
   const Step<Launcher>& step = step_of(&padded_rows);
   skip_unless_runnable(step);
-  check_step(step, {10, 601, 5});  // with the copy: its rows are longer than a block
-  check_step(step, {9, 601, 5});   // without
+  check_step(step, {19, 601, 5});  // with the copy: its rows are longer than a block
+  check_step(step, {18, 601, 5});  // without
   check_step(step, {2, 1, 4100});  // with more rows than blocks
   check_step(step, {37, 45, 0}, {}, 1, 2);
 }
