@@ -134,16 +134,17 @@ void check_entries(const DeviceBuffer<Kept>& device_mask, const std::vector<Kept
   CHECK(device_mask.guards_intact());
 }
 
+/// A problem for the kernels that build something from the mask.
+MaskedBmm masks_only(int64_t batch, int64_t M, int64_t N, const DeviceBuffer<uint8_t>& keep,
+                     bool per_batch) {
+  return {.batch = batch, .M = M, .N = N, .mask = keep.data(), .mask_per_batch = per_batch};
+}
+
 /// Builds the coarse masks on the device and compares them with the reference.
 void check_coarse_masks(int64_t batch, int64_t M, int64_t N, const Mask& mask, int64_t offset = 0) {
   CAPTURE(batch, M, N, mask.per_batch);
   const DeviceBuffer<uint8_t> device_mask(mask.keep, offset);
-  MaskedBmm p;
-  p.batch = batch;
-  p.M = M;
-  p.N = N;
-  p.mask = device_mask.data();
-  p.mask_per_batch = mask.per_batch;
+  const MaskedBmm p = masks_only(batch, M, N, device_mask, mask.per_batch);
   const auto blocks = coarse_mask_reference(mask, M, N, BLOCK);
   const auto threads = coarse_mask_reference(mask, M, N, PATCH);
   DeviceBuffer<Kept> block_mask(blocks.size(), offset), thread_mask(threads.size(), offset);
@@ -333,12 +334,7 @@ namespace {
 void check_mask_words(int64_t batch, int64_t M, int64_t N, const Mask& mask, int64_t offset = 0) {
   CAPTURE(batch, M, N, mask.per_batch);
   const DeviceBuffer<uint8_t> device_mask(mask.keep, offset);
-  MaskedBmm p;
-  p.batch = batch;
-  p.M = M;
-  p.N = N;
-  p.mask = device_mask.data();
-  p.mask_per_batch = mask.per_batch;
+  const MaskedBmm p = masks_only(batch, M, N, device_mask, mask.per_batch);
   const auto want_words = mask_words_reference(mask, M, N);
   const auto want_states = coarse_mask_reference(mask, M, N, BLOCK);
   const auto want_list = block_list_reference(mask, M, N);

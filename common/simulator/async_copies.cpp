@@ -33,9 +33,13 @@ void __pipeline_memcpy_async(void* shared, const void* global, size_t size, size
                  static_cast<const char*>(instruction) - 1);
   if (read > 0) {
     worker.work.global_load_bytes += static_cast<int64_t>(read);
-    if (worker.profile)
-      worker.profile->access(worker.current(), worker.call_before(instruction), Access::load, from,
+    if (worker.profile) {
+      const uint32_t call = worker.call_before(instruction);
+      const bool wide = read == 16;
+      worker.profile->access(worker.current(), call, wide ? Access::copy_from : Access::load, from,
                              read);
+      if (wide) worker.profile->access(worker.current(), call, Access::copy_to, to, size);
+    }
     if (worker.checks) worker.checks->global_access(from, read, AccessKind::read, instruction);
   }
   worker.work.shared_stores += 1;

@@ -81,12 +81,20 @@ void Profile::walk(int warp) {
 }
 
 void Profile::count(const Event& event, const WarpRequest& request) {
-  tutorial::Traffic& traffic = profiled_.instructions[{event.access, event.instruction}];
+  const bool is_copy = event.access == Access::copy_from || event.access == Access::copy_to;
+  tutorial::Traffic& traffic =
+      profiled_.instructions[{is_copy ? Access::load : event.access, event.instruction}];
+  if (event.access == Access::copy_to) {
+    traffic.sectors += copy_sectors(copied_from_, request);
+    return;
+  }
   const int lanes = std::popcount(request.lanes);
   traffic.requests += 1;
   traffic.lanes += lanes;
   traffic.bytes += int64_t{lanes} * event.bytes;
-  if (event.access == Access::load || event.access == Access::store) {
+  if (event.access == Access::copy_from) {
+    copied_from_ = request;
+  } else if (event.access == Access::load || event.access == Access::store) {
     traffic.sectors += sectors(request);
   } else if (event.access == Access::atomic) {
     traffic.sectors += atomic_sectors(request);

@@ -23,6 +23,8 @@ namespace simulator {
 enum class Access : uint8_t {
   none,  // the beginning of a basic block
   load,
+  copy_from,  // of a 16-byte asynchronous copy: what it reads …
+  copy_to,    // … and, right after it, where it writes
   store,
   atomic,
   shared_load,
@@ -77,6 +79,7 @@ class Profile {
   void count(const Event& event, const WarpRequest& request);
 
   std::vector<Thread> threads_;
+  WarpRequest copied_from_;                // of the copies whose copy_to comes next
   std::vector<std::vector<Event>> spare_;  // of finished threads, kept for their memory
   Profiled profiled_;
 };

@@ -70,6 +70,16 @@ int sectors(const WarpRequest& request) {
   return touched.count();
 }
 
+int copy_sectors(const WarpRequest& from, const WarpRequest& to) {
+  int all = 0;
+  for (uint32_t eight = 0xff; eight != 0; eight <<= 8) {
+    WarpRequest read = from, written = to;
+    read.lanes &= eight, written.lanes &= eight;
+    all += std::max(sectors(read), sectors(written));
+  }
+  return all;
+}
+
 int atomic_sectors(const WarpRequest& request) {
   // In turn k every address is served to the k-th lane that wants it.
   int all = 0;

@@ -18,6 +18,9 @@ struct WarpRequest {
 
 /// The different sectors (32 bytes, aligned) that a load or a store touches.
 int sectors(const WarpRequest& request);
+/// Of 16-byte asynchronous copies to shared memory: 8 lanes at a time, the larger of what they read
+/// and what they write. (Copies of 4 bytes are counted as loads.)
+int copy_sectors(const WarpRequest& from, const WarpRequest& to);
 /// The same for an atomic function: lanes that want the same address take turns.
 int atomic_sectors(const WarpRequest& request);
 

@@ -58,6 +58,17 @@ TEST_CASE("sectors of plain accesses") {
   CHECK(sectors(shifted) == 5);
 }
 
+TEST_CASE("16-byte copies are counted by 8 lanes and by their wider side") {
+  const WarpRequest whole = strided(16, 16);
+  WarpRequest shifted = whole;
+  for (uintptr_t& address : shifted.address) address += 16;
+  CHECK(copy_sectors(whole, whole) == 16);
+  CHECK(copy_sectors(shifted, whole) == 20);  // a row of padded_rows that begins 16 bytes off
+  CHECK(copy_sectors(whole, shifted) == 20);  // a padded row in shared memory
+  CHECK(copy_sectors(strided(16, 0), whole) == 16);  // past the edge all read the same
+  CHECK(copy_sectors(strided(16, 0, 0xff), strided(16, 16, 0xff)) == 4);
+}
+
 TEST_CASE("atomics on one address take turns") {
   CHECK(atomic_sectors(strided(4, 0)) == 32);
   CHECK(atomic_sectors(strided(4, 4)) == 4);
