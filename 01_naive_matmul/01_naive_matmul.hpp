@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "common/compare.hpp"
-#include "common/step.hpp"
+#include "common/compare/compare.hpp"
+#include "common/kernel/step.hpp"
 
 namespace tutorial {
 
@@ -16,11 +16,18 @@ namespace tutorial {
 /// Throws CudaError when the launch is refused.
 using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K);
 
-#define STEPS(STEP)                                                               \
-  STEP(uncoalesced, "a thread for each element, x counts rows (slow on purpose)", \
-       Tile{.rows = 32, .cols = 8, .x_down = true})                               \
-  STEP(coalesced, "x counts columns: a warp reads whole sectors", Tile{.rows = 8, .cols = 32})
-TUTORIAL_STEPS(Launcher, STEPS)
+Launcher uncoalesced, coalesced;
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "uncoalesced",
+     .launch = uncoalesced,
+     .idea = "a thread for each element, x counts rows (slow on purpose)",
+     .tile = {.rows = 32, .cols = 8, .x_down = true}},
+    {.name = "coalesced",
+     .launch = coalesced,
+     .idea = "x counts columns: a warp reads whole sectors",
+     .tile = {.rows = 8, .cols = 32}},
+};
 
 /// Rows of C = A·B, in double: row i of the result is row rows[i] of C. The bound is that of a
 /// float32 sum of K products, in any order (gamma_bound).

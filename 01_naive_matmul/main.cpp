@@ -1,7 +1,7 @@
 #include "01_naive_matmul.hpp"
-#include "common/chapter.hpp"
-#include "common/npy.hpp"
-#include "common/row_major_blas.hpp"
+#include "common/program/chapter.hpp"
+#include "common/data/npy.hpp"
+#include "common/measure/row_major_blas.hpp"
 
 namespace tutorial {
 namespace {
@@ -11,8 +11,8 @@ void body(Chapter& chapter) {
   chapter.size("--m", M, {.gpu = 2048, .cpu = 192}, "rows of A and C");
   chapter.size("--n", N, {.gpu = 2048, .cpu = 160}, "columns of B and C");
   chapter.size("--k", K, {.gpu = 2048, .cpu = 128}, "columns of A, rows of B");
-  chapter.input("a", {{"--m"}, {"--k"}}, "the left matrix");
-  chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix");
+  Input& input_a = chapter.input("a", {{"--m"}, {"--k"}}, "the left matrix");
+  Input& input_b = chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix");
   chapter.steps(steps);
   chapter.parse();
   chapter.symbols({{"M", M}, {"N", N}, {"K", K}});
@@ -25,8 +25,8 @@ void body(Chapter& chapter) {
   // The whole result where the host can afford a reference. Else some rows of it, from all over C,
   // and the other rows by their sums with random signs.
   const bool is_small = m * n * k <= 2e8;
-  const std::vector<float>& A = chapter.host("a");
-  const std::vector<float>& B = chapter.host("b");
+  const std::vector<float>& A = input_a.host();
+  const std::vector<float>& B = input_b.host();
   const std::vector<int64_t> rows = sample_rows(M, is_small ? M : 16, chapter.seed());
   const Expected want = reference(A, B, N, K, rows);
   chapter.check_with([&](std::span<const float> got, const Layout& layout) {
@@ -36,8 +36,8 @@ void body(Chapter& chapter) {
     return sums.ok ? some : sums;
   });
 
-  const float* a = chapter.device("a");
-  const float* b = chapter.device("b");
+  const float* a = input_a.device();
+  const float* b = input_b.device();
   for (const auto& step : steps)
     chapter.run(step, [&](float* C) { step.launch(a, b, C, M, N, K); });
   const CublasHandle handle;
@@ -48,6 +48,5 @@ void body(Chapter& chapter) {
 }  // namespace tutorial
 
 int main(int argc, char** argv) {
-  return tutorial::run_chapter(argc, argv, "01_naive_matmul",
-                               "C = A·B, one thread for each element of C", tutorial::body);
+  return tutorial::run_chapter(argc, argv, "01_naive_matmul", {{"", "C = A·B, one thread for each element of C", tutorial::body}});
 }

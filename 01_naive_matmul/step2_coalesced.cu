@@ -10,8 +10,8 @@
 #include <algorithm>
 
 #include "01_naive_matmul.hpp"
-#include "common/check.hpp"
-#include "common/grid.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
 
 namespace tutorial {
 namespace {

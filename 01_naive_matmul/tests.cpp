@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "01_naive_matmul.hpp"
-#include "common/row_major_blas.hpp"
-#include "common/testing.hpp"
+#include "common/measure/row_major_blas.hpp"
+#include "common/testing/testing.hpp"
 
 using namespace tutorial;
 
@@ -36,12 +36,6 @@ std::vector<Step<Launcher>> steps_and_cublas() {
   return all;
 }
 
-std::vector<int64_t> all_rows(int64_t M) {
-  std::vector<int64_t> rows(M);
-  std::iota(rows.begin(), rows.end(), 0);
-  return rows;
-}
-
 /// `offset` moves A, B and C by so many floats from an address that is a multiple of 256 bytes.
 void check_step(const Step<Launcher>& step, Shape shape, int64_t offset = 0) {
   const auto [M, N, K] = shape;
@@ -57,28 +51,24 @@ void check_step(const Step<Launcher>& step, Shape shape, int64_t offset = 0) {
 }  // namespace
 
 TEST_CASE("every step gives A·B for every shape") {
-  const auto step = GENERATE(from_range(steps_and_cublas()));
-  skip_unless_runnable(step);
+  const auto step = EACH_STEP(steps_and_cublas());
   for (const Shape& shape : shapes) check_step(step, shape);
 }
 
 TEST_CASE("every step takes any address that a float can have") {
-  const auto step = GENERATE(from_range(steps_and_cublas()));
-  skip_unless_runnable(step);
+  const auto step = EACH_STEP(steps_and_cublas());
   for (int64_t offset : {1, 2, 3}) check_step(step, {12, 20, 8}, offset);
 }
 
 TEST_CASE("every step takes more rows or columns than a grid has blocks in y") {
-  const auto step = GENERATE(from_range(steps));
-  skip_unless_runnable(step);
+  const auto step = EACH_STEP(steps);
   check_step(step, {65535 * 8 + 3, 1, 1});
   check_step(step, {1, 65535 * 8 + 3, 1});
 }
 
 // 9 GB, so it must be asked for by its tag.
 TEST_CASE("every step takes an A with more than 2^31 elements", "[.large]") {
-  const auto step = GENERATE(from_range(steps));
-  skip_unless_runnable(step);
+  const auto step = EACH_STEP(steps);
   const int64_t M = 65537, K = 32769;  // A is zero but for its last row
   const std::vector<float> row = make_values({1, K}, Init::normal, 1);
   const std::vector<float> B = make_values({K, 1}, Init::normal, 2);

@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
-#include "common/compare.hpp"
-#include "common/error.hpp"
-#include "common/step.hpp"
+#include "common/compare/compare.hpp"
+#include "common/data/error.hpp"
+#include "common/kernel/step.hpp"
 
 namespace tutorial {
 
@@ -28,17 +28,40 @@ inline constexpr unsigned ALPHA_BETA = 1;
 inline constexpr Tile SPLIT_PATCH = {
     .rows = 128, .cols = 128, .thread_rows = 8, .thread_cols = 8, .thread_col_parts = 2};
 
-#define STEPS(STEP)                                                                               \
-  STEP(shared_tile, "the block shares a tile of A and one of B", Tile{16, 16})                    \
-  STEP(register_tile, "8×8 elements of C a thread, in registers", Tile{128, 128, 8, 8})           \
-  STEP(conflict_free, "shared memory is read 16 bytes at a time, without conflicts", SPLIT_PATCH) \
-  STEP(vectorised, "global memory too; alpha and beta", SPLIT_PATCH, "", ALPHA_BETA)              \
-  STEP(pipelined, "the next tiles come while these are multiplied", SPLIT_PATCH, "", ALPHA_BETA)  \
-  STEP(warp_tile, "16×8 elements a thread; nothing waits for anything else", Tile{}, "",          \
-       ALPHA_BETA)                                                                                \
-  STEP(padded_rows, "rows of B that begin anywhere are first copied into aligned ones", Tile{},   \
-       "", ALPHA_BETA)
-TUTORIAL_STEPS(Launcher, STEPS)
+Launcher shared_tile, register_tile, conflict_free, vectorised, pipelined, warp_tile, padded_rows;
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "shared_tile",
+     .launch = shared_tile,
+     .idea = "the block shares a tile of A and one of B",
+     .tile = {.rows = 16, .cols = 16}},
+    {.name = "register_tile",
+     .launch = register_tile,
+     .idea = "8×8 elements of C a thread, in registers",
+     .tile = {.rows = 128, .cols = 128, .thread_rows = 8, .thread_cols = 8}},
+    {.name = "conflict_free",
+     .launch = conflict_free,
+     .idea = "shared memory is read 16 bytes at a time, without conflicts",
+     .tile = SPLIT_PATCH},
+    {.name = "vectorised",
+     .launch = vectorised,
+     .idea = "global memory too; alpha and beta",
+     .tile = SPLIT_PATCH,
+     .features = ALPHA_BETA},
+    {.name = "pipelined",
+     .launch = pipelined,
+     .idea = "the next tiles come while these are multiplied",
+     .tile = SPLIT_PATCH,
+     .features = ALPHA_BETA},
+    {.name = "warp_tile",
+     .launch = warp_tile,
+     .idea = "16×8 elements a thread; nothing waits for anything else",
+     .features = ALPHA_BETA},
+    {.name = "padded_rows",
+     .launch = padded_rows,
+     .idea = "rows of B that begin anywhere are first copied into aligned ones",
+     .features = ALPHA_BETA},
+};
 
 /// Step 6 for a B whose rows begin ldb >= N floats apart. What lies between them is read, too, and
 /// comes to nothing.

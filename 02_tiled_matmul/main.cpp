@@ -3,10 +3,10 @@
 #include <sstream>
 
 #include "02_tiled_matmul.hpp"
-#include "common/chapter.hpp"
-#include "common/check.hpp"
-#include "common/npy.hpp"
-#include "common/row_major_blas.hpp"
+#include "common/program/chapter.hpp"
+#include "common/kernel/check.hpp"
+#include "common/data/npy.hpp"
+#include "common/measure/row_major_blas.hpp"
 
 namespace tutorial {
 namespace {
@@ -25,9 +25,9 @@ void body(Chapter& chapter) {
   chapter.size("--k", K, {.gpu = 4096, .cpu = 160}, "columns of A, rows of B");
   chapter.number("--alpha", alpha_option, "C = alpha·A·B + beta·C (not all steps can)");
   chapter.number("--beta", beta_option, "0: what C holds before does not matter");
-  chapter.input("a", {{"--m"}, {"--k"}}, "the left matrix");
-  chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix");
-  chapter.input("c", {{"--m"}, {"--n"}}, "what C holds before, for --beta");
+  Input& input_a = chapter.input("a", {{"--m"}, {"--k"}}, "the left matrix");
+  Input& input_b = chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix");
+  Input& input_c = chapter.input("c", {{"--m"}, {"--n"}}, "what C holds before, for --beta");
   chapter.steps(steps);
   chapter.parse();
   chapter.symbols({{"M", M}, {"N", N}, {"K", K}});
@@ -49,9 +49,9 @@ void body(Chapter& chapter) {
   // The whole result where the host can afford a reference. Else some rows of it, from all over C,
   // and a plain product's other rows by their sums with random signs.
   const bool is_small = m * n * k <= 2e8;
-  const std::vector<float>& A = chapter.host("a");
-  const std::vector<float>& B = chapter.host("b");
-  const std::vector<float> before = beta == 0 ? std::vector<float>() : chapter.host("c");
+  const std::vector<float>& A = input_a.host();
+  const std::vector<float>& B = input_b.host();
+  const std::vector<float> before = beta == 0 ? std::vector<float>() : input_c.host();
   const int64_t count = is_small ? M : is_plain ? 16 : 64;
   const std::vector<int64_t> rows = sample_rows(M, count, chapter.seed());
   const Expected want = reference(A, B, N, K, rows, alpha, beta, before);
@@ -62,12 +62,12 @@ void body(Chapter& chapter) {
     return sums.ok ? some : sums;
   });
 
-  const float* a = chapter.device("a");
-  const float* b = chapter.device("b");
+  const float* a = input_a.device();
+  const float* b = input_b.device();
   const auto restore = [&](float* C) {
     if (beta != 0)
       CUDA_CHECK(
-          cudaMemcpy(C, chapter.device("c"), M * N * sizeof(float), cudaMemcpyDeviceToDevice));
+          cudaMemcpy(C, input_c.device(), M * N * sizeof(float), cudaMemcpyDeviceToDevice));
   };
   for (const auto& step : steps)
     chapter.run(
@@ -81,7 +81,5 @@ void body(Chapter& chapter) {
 }  // namespace tutorial
 
 int main(int argc, char** argv) {
-  return tutorial::run_chapter(argc, argv, "02_tiled_matmul",
-                               "C = alpha·A·B + beta·C in tiles: shared memory, then registers",
-                               tutorial::body);
+  return tutorial::run_chapter(argc, argv, "02_tiled_matmul", {{"", "C = alpha·A·B + beta·C in tiles: shared memory, then registers", tutorial::body}});
 }

@@ -9,8 +9,8 @@
 #include <algorithm>
 
 #include "02_tiled_matmul.hpp"
-#include "common/check.hpp"
-#include "common/grid.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
 
 namespace tutorial {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "02_tiled_matmul.hpp"
 #include "aligned.cuh"
-#include "common/check.hpp"
-#include "common/grid.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
 
 namespace tutorial {
 namespace {

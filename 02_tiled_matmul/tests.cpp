@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "02_tiled_matmul.hpp"
-#include "common/row_major_blas.hpp"
-#include "common/testing.hpp"
+#include "common/measure/row_major_blas.hpp"
+#include "common/testing/testing.hpp"
 
 using namespace tutorial;
 
@@ -47,12 +47,6 @@ std::vector<Step<Launcher>> steps_and_cublas() {
   return all;
 }
 
-std::vector<int64_t> all_rows(int64_t M) {
-  std::vector<int64_t> rows(M);
-  std::iota(rows.begin(), rows.end(), 0);
-  return rows;
-}
-
 void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets = {}, float alpha = 1,
                 float beta = 0) {
   const auto [M, N, K] = shape;
@@ -76,14 +70,12 @@ const Step<Launcher>& step_of(Launcher* launch) {
 }  // namespace
 
 TEST_CASE("every step gives A·B for every shape") {
-  const auto step = GENERATE(from_range(steps_and_cublas()));
-  skip_unless_runnable(step);
+  const auto step = EACH_STEP(steps_and_cublas());
   for (const Shape& shape : shapes) check_step(step, shape);
 }
 
 TEST_CASE("every step takes any address that a float can have") {
-  const auto step = GENERATE(from_range(steps_and_cublas()));
-  skip_unless_runnable(step);
+  const auto step = EACH_STEP(steps_and_cublas());
   for (int64_t offset : {1, 2, 3}) {
     const Shape shape = {12, 20, 8};  // rows that would allow 16-byte accesses
     check_step(step, shape, {.a = offset});
@@ -94,8 +86,7 @@ TEST_CASE("every step takes any address that a float can have") {
 }
 
 TEST_CASE("a step takes any alpha and beta, or refuses them") {
-  const auto step = GENERATE(from_range(steps_and_cublas()));
-  skip_unless_runnable(step);
+  const auto step = EACH_STEP(steps_and_cublas());
   const std::vector<std::pair<float, float>> factors = {
       {2.5f, 0}, {1, 1}, {-0.5f, -3}, {0, 2}, {0, 0.0f}};
   for (const auto& [alpha, beta] : factors) {
@@ -112,8 +103,7 @@ TEST_CASE("a step takes any alpha and beta, or refuses them") {
 }
 
 TEST_CASE("alpha = 0 does not read A and B") {
-  const auto step = GENERATE(from_range(steps_and_cublas()));
-  skip_unless_runnable(step);
+  const auto step = EACH_STEP(steps_and_cublas());
   if ((step.features & ALPHA_BETA) == 0) return;
   const DeviceBuffer<float> nan(64);  // as it is allocated
   const std::vector<float> before = make_values({8, 8}, Init::normal, 3);
@@ -123,8 +113,7 @@ TEST_CASE("alpha = 0 does not read A and B") {
 }
 
 TEST_CASE("every step takes more rows than a grid has blocks in y", "[large]") {
-  const auto step = GENERATE(from_range(steps));
-  skip_unless_runnable(step);
+  const auto step = EACH_STEP(steps);
   if (!device_has_clock()) SKIP("65536 blocks would take the simulator too long");
   const int64_t rows = std::max(step.tile.rows, 128);  // of a tile; 0 where the step has several
   check_step(step, {65535 * rows + 3, 1, 1});
@@ -135,7 +124,7 @@ TEST_CASE("every step takes more rows than a grid has blocks in y", "[large]") {
 // device of 132 multiprocessors: 10 × 10 blocks of 128 × 256, the last ones not whole.
 TEST_CASE("warp_tile's large tile is right") {
   const Step<Launcher>& step = step_of(&warp_tile);
-  skip_unless_runnable(step);
+  runnable(step);
   check_step(step, {1270, 2500, 9});                        // 16-byte accesses
   check_step(step, {1270, 2501, 19}, {1, 2, 3}, 2.5f, -3);  // single floats
 }
@@ -143,7 +132,7 @@ TEST_CASE("warp_tile's large tile is right") {
 // It copies B unless C is more than 32 times as wide as it is high.
 TEST_CASE("padded_rows is right with a copy of B and without") {
   const Step<Launcher>& step = step_of(&padded_rows);
-  skip_unless_runnable(step);
+  runnable(step);
   check_step(step, {19, 601, 5});  // with the copy: its rows are longer than a block
   check_step(step, {18, 601, 5});  // without
   check_step(step, {2, 1, 4100});  // with more rows than blocks
@@ -152,7 +141,7 @@ TEST_CASE("padded_rows is right with a copy of B and without") {
 
 TEST_CASE("padded_rows takes B as it is where there is no memory for the copy") {
   const Step<Launcher>& step = step_of(&padded_rows);
-  skip_unless_runnable(step);
+  runnable(step);
   if (device_has_clock()) SKIP("only the simulator's memory can be made small");
   const int64_t M = 5, N = 7, K = 9;
   const std::vector<float> A = make_values({M, K}, Init::normal, 1);
@@ -168,8 +157,7 @@ TEST_CASE("padded_rows takes B as it is where there is no memory for the copy") 
 
 // 9 GB, so it must be asked for by its tag.
 TEST_CASE("every step takes an A with more than 2^31 elements", "[.large]") {
-  const auto step = GENERATE(from_range(steps));
-  skip_unless_runnable(step);
+  const auto step = EACH_STEP(steps);
   const int64_t M = 65537, K = 32769;  // A is zero but for its last row
   const std::vector<float> row = make_values({1, K}, Init::normal, 1);
   const std::vector<float> B = make_values({K, 1}, Init::normal, 2);

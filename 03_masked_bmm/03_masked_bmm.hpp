@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "common/compare.hpp"
-#include "common/grid.hpp"
-#include "common/step.hpp"
+#include "common/compare/compare.hpp"
+#include "common/kernel/grid.hpp"
+#include "common/kernel/step.hpp"
 
 namespace tutorial {
 
@@ -63,14 +63,31 @@ struct MaskedBmm {
 // ---- the kernels
 
 using Launcher = void(const MaskedBmm& problem, const float* A, const float* B, float* C);
-#define MASKED_BMM_STEPS(STEP)                                                                   \
-  STEP(bmm_then_fill, "the product, then a kernel that fills", Tile{BLOCK, BLOCK, PATCH, PATCH}) \
-  STEP(three_level_mask, "skip blocks and threads, mask the rest",                               \
-       Tile{BLOCK, BLOCK, PATCH, PATCH})                                                         \
-  STEP(mask_words, "the mask in words, the blocks in a list", Tile{BLOCK, BLOCK, PATCH, PATCH})  \
-  STEP(overlapped_tiles, "copies run ahead, four blocks overlap", Tile{})                        \
-  STEP(closed_form, "a causal mask or a window is a formula", Tile{})
-TUTORIAL_STEPS(Launcher, MASKED_BMM_STEPS)
+Launcher bmm_then_fill, three_level_mask, mask_words, overlapped_tiles, closed_form;
+
+inline constexpr Tile BLOCK_TILE = {
+    .rows = BLOCK, .cols = BLOCK, .thread_rows = PATCH, .thread_cols = PATCH};
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "bmm_then_fill",
+     .launch = bmm_then_fill,
+     .idea = "the product, then a kernel that fills",
+     .tile = BLOCK_TILE},
+    {.name = "three_level_mask",
+     .launch = three_level_mask,
+     .idea = "skip blocks and threads, mask the rest",
+     .tile = BLOCK_TILE},
+    {.name = "mask_words",
+     .launch = mask_words,
+     .idea = "the mask in words, the blocks in a list",
+     .tile = BLOCK_TILE},
+    {.name = "overlapped_tiles",
+     .launch = overlapped_tiles,
+     .idea = "copies run ahead, four blocks overlap"},
+    {.name = "closed_form",
+     .launch = closed_form,
+     .idea = "a causal mask or a window is a formula"},
+};
 
 /// The second half of step 1, also used after cuBLAS: C = fill where the mask is 0.
 void masked_fill(const MaskedBmm& problem, float* C);

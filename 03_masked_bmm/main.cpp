@@ -4,10 +4,10 @@
 #include <cstdio>
 
 #include "03_masked_bmm.hpp"
-#include "common/chapter.hpp"
-#include "common/device_buffer.hpp"
-#include "common/npy.hpp"
-#include "common/row_major_blas.hpp"
+#include "common/program/chapter.hpp"
+#include "common/data/device_buffer.hpp"
+#include "common/data/npy.hpp"
+#include "common/measure/row_major_blas.hpp"
 
 using namespace tutorial;
 
@@ -88,8 +88,8 @@ void masked_bmm(Chapter& chapter) {
   chapter.text("--mask", mask_name, "none|causal|window:W|random:P|blocks:P|FILE.npy");
   chapter.flag("--mask-per-batch", p.mask_per_batch, "make a mask for each matrix");
   chapter.text("--fill", fill, "the value where the mask does not keep");
-  chapter.input("a", {{"--batch"}, {"--m"}, {"--k"}}, "the left matrices");
-  chapter.input("b", {{"--batch"}, {"--k"}, {"--n"}}, "the right matrices");
+  Input& input_a = chapter.input("a", {{"--batch"}, {"--m"}, {"--k"}}, "the left matrices");
+  Input& input_b = chapter.input("b", {{"--batch"}, {"--k"}, {"--n"}}, "the right matrices");
   chapter.steps(steps);
   chapter.parse();
   chapter.symbols({{"B", p.batch}, {"M", p.M}, {"N", p.N}, {"K", p.K}});
@@ -138,7 +138,7 @@ void masked_bmm(Chapter& chapter) {
               ", whole warps " + share(skipped.warps, skipped.warps_in_all));
 
   chapter.check_with([&](std::span<const float> got, const Layout& layout) {
-    return check_product(p, mask, chapter.host("a"), chapter.host("b"), got, layout);
+    return check_product(p, mask, input_a.host(), input_b.host(), got, layout);
   });
   for (const auto& step : steps) {
     if (step.launch == three_level_mask && chapter.selected(step.name))
@@ -172,12 +172,12 @@ void masked_bmm(Chapter& chapter) {
           .is_stage = true,
       });
     chapter.run(step,
-                [&](float* C) { step.launch(p, chapter.device("a"), chapter.device("b"), C); });
+                [&](float* C) { step.launch(p, input_a.device(), input_b.device(), C); });
   }
   const CublasHandle handle;
   chapter.vendor("cuBLAS + fill", [&](float* C) {
-    row_major_gemm_batched(handle, p.batch, p.M, p.N, p.K, 1.0f, chapter.device("a"), p.M * p.K,
-                           chapter.device("b"), p.K * p.N, 0.0f, C, p.M * p.N);
+    row_major_gemm_batched(handle, p.batch, p.M, p.N, p.K, 1.0f, input_a.device(), p.M * p.K,
+                           input_b.device(), p.K * p.N, 0.0f, C, p.M * p.N);
     masked_fill(p, C);
   });
   if (device_has_clock())
@@ -191,6 +191,5 @@ void masked_bmm(Chapter& chapter) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run_chapter(argc, argv, "03_masked_bmm",
-                     "C[b] = A[b]·B[b] where a mask keeps, a fill value elsewhere", masked_bmm);
+  return run_chapter(argc, argv, "03_masked_bmm", {{"", "C[b] = A[b]·B[b] where a mask keeps, a fill value elsewhere", masked_bmm}});
 }

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "03_masked_bmm.hpp"
-#include "common/error.hpp"
-#include "common/npy.hpp"
-#include "common/random.hpp"
+#include "common/data/error.hpp"
+#include "common/data/npy.hpp"
+#include "common/data/random.hpp"
 
 namespace tutorial {
 namespace {

@@ -16,7 +16,7 @@
 #include <algorithm>
 
 #include "03_masked_bmm.hpp"
-#include "common/check.hpp"
+#include "common/kernel/check.hpp"
 
 namespace tutorial {
 namespace {

@@ -15,8 +15,8 @@
 #include <span>
 #include <vector>
 
-#include "common/compare.hpp"
-#include "common/step.hpp"
+#include "common/compare/compare.hpp"
+#include "common/kernel/step.hpp"
 
 namespace tutorial {
 
@@ -27,21 +27,49 @@ using Launcher = void(const float* x, float* y, int64_t rows, int64_t cols);
 
 inline constexpr int WHOLE_ROW = 1 << 30;  // columns of a tile that is as wide as any row
 
-#define STEPS(STEP)                                                            \
-  STEP(thread_per_row, "a thread walks its row three times (slow on purpose)", \
-       Tile{256, WHOLE_ROW, 1, WHOLE_ROW, true})                               \
-  STEP(block_per_row, "a block shares a row; shuffles join its threads",       \
-       Tile{.rows = 1, .cols = WHOLE_ROW, .thread_rows = 0, .x_down = true})   \
-  STEP(online, "maximum and sum in one pass",                                  \
-       Tile{.rows = 1, .cols = WHOLE_ROW, .thread_rows = 0, .x_down = true})   \
-  STEP(row_on_chip, "the row stays in registers: each element is read once",   \
-       Tile{.rows = 1, .cols = WHOLE_ROW, .thread_rows = 0, .x_down = true})   \
-  STEP(warp_per_row, "a short row belongs to a warp: no barrier")              \
-  STEP(row_in_shared, "a long row waits in shared memory",                     \
-       Tile{.rows = 1, .cols = WHOLE_ROW, .thread_rows = 0, .x_down = true})   \
-  STEP(cluster, "eight blocks share a row", Tile{}, "sm_90")                   \
-  STEP(any_row, "the fastest of these for each length of row")
-TUTORIAL_STEPS(Launcher, STEPS)
+Launcher thread_per_row, block_per_row, online, row_on_chip, warp_per_row, row_in_shared, cluster,
+    any_row;
+
+/// A block has one row; which of its elements a thread has depends on the length.
+inline constexpr Tile ROW_A_BLOCK = {
+    .rows = 1, .cols = WHOLE_ROW, .thread_rows = 0, .x_down = true};
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "thread_per_row",
+     .launch = thread_per_row,
+     .idea = "a thread walks its row three times (slow on purpose)",
+     .tile = {.rows = 256,
+              .cols = WHOLE_ROW,
+              .thread_rows = 1,
+              .thread_cols = WHOLE_ROW,
+              .x_down = true}},
+    {.name = "block_per_row",
+     .launch = block_per_row,
+     .idea = "a block shares a row; shuffles join its threads",
+     .tile = ROW_A_BLOCK},
+    {.name = "online",
+     .launch = online,
+     .idea = "maximum and sum in one pass",
+     .tile = ROW_A_BLOCK},
+    {.name = "row_on_chip",
+     .launch = row_on_chip,
+     .idea = "the row stays in registers: each element is read once",
+     .tile = ROW_A_BLOCK},
+    {.name = "warp_per_row",
+     .launch = warp_per_row,
+     .idea = "a short row belongs to a warp: no barrier"},
+    {.name = "row_in_shared",
+     .launch = row_in_shared,
+     .idea = "a long row waits in shared memory",
+     .tile = ROW_A_BLOCK},
+    {.name = "cluster",
+     .launch = cluster,
+     .idea = "eight blocks share a row",
+     .needs = "sm_90"},
+    {.name = "any_row",
+     .launch = any_row,
+     .idea = "the fastest of these for each length of row"},
+};
 
 /// Threads of a block that shares a row of any length: no more warps than the row has work for.
 inline int threads_for(int64_t cols) {
@@ -49,7 +77,7 @@ inline int threads_for(int64_t cols) {
 }
 
 /// The softmax of some rows, in double: row i of the result is row rows[i] of x. The bound is that
-/// of a float32 kernel (common/softmax_error.hpp).
+/// of a float32 kernel (common/compare/softmax_error.hpp).
 Expected reference(std::span<const float> x, int64_t cols, std::span<const int64_t> rows);
 
 /// What each row of y adds up to: 1, or NaN. Cheap enough for all rows of a large matrix.

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "04_softmax.hpp"
-#include "common/chapter.hpp"
-#include "common/check.hpp"
+#include "common/program/chapter.hpp"
+#include "common/kernel/check.hpp"
 
 namespace tutorial {
 namespace {
@@ -13,7 +13,7 @@ void body(Chapter& chapter) {
   int64_t rows, cols;
   chapter.size("--rows", rows, {.gpu = 16384, .cpu = 64}, "rows of x and y");
   chapter.size("--cols", cols, {.gpu = 8192, .cpu = 1000}, "columns of x and y");
-  chapter.input("x", {{"--rows"}, {"--cols"}}, "the matrix");
+  Input& input_x = chapter.input("x", {{"--rows"}, {"--cols"}}, "the matrix");
   chapter.steps(steps);
   chapter.parse();
   chapter.symbols({{"rows", rows}, {"cols", cols}});
@@ -26,7 +26,7 @@ void body(Chapter& chapter) {
 
   // Every element where the host can afford it; else every element of some rows, and the sum of
   // every row, which a NaN spoils as well.
-  const std::vector<float>& x = chapter.host("x");
+  const std::vector<float>& x = input_x.host();
   const int64_t affordable = (int64_t{1} << 23) / std::max<int64_t>(cols, 1) + 2;
   const std::vector<int64_t> some = sample_rows(rows, std::min(rows, affordable), chapter.seed());
   const Expected want = reference(x, cols, some);
@@ -39,7 +39,7 @@ void body(Chapter& chapter) {
     return of_sums.ok ? elements : of_sums;
   });
 
-  const float* device_x = chapter.device("x");
+  const float* device_x = input_x.device();
   for (const auto& step : steps)
     chapter.run(step, [&](float* y) { step.launch(device_x, y, rows, cols); });
 
@@ -65,6 +65,5 @@ void body(Chapter& chapter) {
 }  // namespace tutorial
 
 int main(int argc, char** argv) {
-  return tutorial::run_chapter(argc, argv, "04_softmax", "softmax of every row of a matrix",
-                               tutorial::body);
+  return tutorial::run_chapter(argc, argv, "04_softmax", {{"", "softmax of every row of a matrix", tutorial::body}});
 }

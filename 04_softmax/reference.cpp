@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "04_softmax.hpp"
-#include "common/softmax_error.hpp"
+#include "common/compare/softmax_error.hpp"
 
 namespace tutorial {
 namespace {

@@ -8,8 +8,8 @@
 // shared memory   none
 // block           256 threads = 256 rows
 #include "04_softmax.hpp"
-#include "common/check.hpp"
-#include "common/grid.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
 
 namespace tutorial {
 

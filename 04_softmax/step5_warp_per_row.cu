@@ -14,8 +14,8 @@
 #include <cstdint>
 
 #include "04_softmax.hpp"
-#include "common/check.hpp"
-#include "common/grid.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
 
 namespace tutorial {
 namespace {

@@ -1,6 +1,6 @@
 // Step 8 = steps 4 to 7, each for the rows that it is the fastest for. It has no kernel of its own.
 #include "04_softmax.hpp"
-#include "common/backend.hpp"
+#include "common/backend/backend.hpp"
 
 namespace tutorial {
 

@@ -27,10 +27,10 @@
 #include <span>
 #include <vector>
 
-#include "common/compare.hpp"
-#include "common/device_buffer.hpp"
-#include "common/row_major_blas.hpp"
-#include "common/step.hpp"
+#include "common/compare/compare.hpp"
+#include "common/data/device_buffer.hpp"
+#include "common/measure/row_major_blas.hpp"
+#include "common/kernel/step.hpp"
 
 namespace unfused {
 
@@ -168,15 +168,31 @@ void piece_attention(const Attention& attention, const tutorial::CublasHandle& b
 
 using Launcher = void(const Attention& attention, const float* qkv, Workspace& workspace,
                       float* out);
-#define UNFUSED_STEPS(STEP)                                                                 \
-  STEP(unfused, "six stages, S and P written and read again")                               \
-  STEP(fused_softmax, "scale, mask and softmax in one kernel")                              \
-  STEP(strided, "cuBLAS reads qkv and writes out as they lie")                              \
-  STEP(row_in_registers, "scale in the product; softmax in place, a row read once")         \
-  STEP(head_groups, "a few heads at a time, in the L2 cache", {}, "", HEAD_GROUPS)          \
-  STEP(causal_strips, "strips of queries, with the keys that they can see", {}, "", STRIPS) \
-  STEP(overlapped_strips, "four strips at once, each on a stream", {}, "", LOW_STRIPS)
-TUTORIAL_STEPS(Launcher, UNFUSED_STEPS)
+Launcher unfused, fused_softmax, strided, row_in_registers, head_groups, causal_strips,
+    overlapped_strips;
+
+inline const std::vector<tutorial::Step<Launcher>> steps = {
+    {.name = "unfused", .launch = unfused, .idea = "six stages, S and P written and read again"},
+    {.name = "fused_softmax",
+     .launch = fused_softmax,
+     .idea = "scale, mask and softmax in one kernel"},
+    {.name = "strided", .launch = strided, .idea = "cuBLAS reads qkv and writes out as they lie"},
+    {.name = "row_in_registers",
+     .launch = row_in_registers,
+     .idea = "scale in the product; softmax in place, a row read once"},
+    {.name = "head_groups",
+     .launch = head_groups,
+     .idea = "a few heads at a time, in the L2 cache",
+     .features = HEAD_GROUPS},
+    {.name = "causal_strips",
+     .launch = causal_strips,
+     .idea = "strips of queries, with the keys that they can see",
+     .features = STRIPS},
+    {.name = "overlapped_strips",
+     .launch = overlapped_strips,
+     .idea = "four strips at once, each on a stream",
+     .features = LOW_STRIPS},
+};
 
 // ---- the reference, in double (reference.cpp). `rows` picks the rows to compute, counted over the
 // whole output; the bounds are those of float32 kernels, and of TF32 products where attention.tf32.

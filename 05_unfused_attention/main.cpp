@@ -4,8 +4,8 @@
 #include <map>
 
 #include "05_unfused_attention.hpp"
-#include "common/chapter.hpp"
-#include "common/check.hpp"
+#include "common/program/chapter.hpp"
+#include "common/kernel/check.hpp"
 
 namespace unfused {
 namespace {
@@ -194,7 +194,7 @@ void body(Chapter& chapter) {
                "queries of a strip in causal_strips and overlapped_strips; 0: by their own rules");
   chapter.flag("--causal,!--full", a.causal, "mask the keys after each query (default)");
   chapter.flag("--tf32", a.tf32, "let cuBLAS round the products' inputs to TF32");
-  chapter.input("qkv", {{"--batch"}, {"--seq"}, {"--channels", 3}},
+  Input& input_qkv = chapter.input("qkv", {{"--batch"}, {"--seq"}, {"--channels", 3}},
                 "queries, keys and values side by side");
   chapter.steps(steps);
   chapter.parse();
@@ -222,7 +222,7 @@ void body(Chapter& chapter) {
   const auto rows = sample_rows(a.B * a.T, std::min(a.B * a.T, affordable), chapter.seed());
 
   // Strips differ from the whole where a v is infinite, and nowhere else. (The header says how.)
-  const std::vector<float>& values = chapter.host("qkv");
+  const std::vector<float>& values = input_qkv.host();
   const bool finite =
       std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
   std::map<unsigned, Expected> references;
@@ -232,7 +232,7 @@ void body(Chapter& chapter) {
     return want;
   };
 
-  const float* qkv = chapter.device("qkv");
+  const float* qkv = input_qkv.device();
   Workspace workspace(a);
   Stages stages(chapter, a, workspace);
   for (const auto& step : steps) {
@@ -256,7 +256,5 @@ void body(Chapter& chapter) {
 }  // namespace unfused
 
 int main(int argc, char** argv) {
-  return tutorial::run_chapter(argc, argv, "05_unfused_attention",
-                               "attention as separate kernels, with the scores in memory",
-                               unfused::body);
+  return tutorial::run_chapter(argc, argv, "05_unfused_attention", {{"", "attention as separate kernels, with the scores in memory", unfused::body}});
 }

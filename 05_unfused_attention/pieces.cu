@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "05_unfused_attention.hpp"
-#include "common/check.hpp"
-#include "common/grid.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
 
 namespace unfused {
 

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "05_unfused_attention.hpp"
-#include "common/error.hpp"
-#include "common/grid.hpp"
-#include "common/softmax_error.hpp"
+#include "common/data/error.hpp"
+#include "common/kernel/grid.hpp"
+#include "common/compare/softmax_error.hpp"
 
 namespace unfused {
 

@@ -7,7 +7,7 @@
 //
 // The scores of a lane have the memory of its strip before: 4·lanes·B·NH·strip·T bytes in all.
 #include "05_unfused_attention.hpp"
-#include "common/check.hpp"
+#include "common/kernel/check.hpp"
 
 namespace unfused {
 

@@ -12,8 +12,8 @@
 #include <cmath>
 
 #include "05_unfused_attention.hpp"
-#include "common/check.hpp"
-#include "common/grid.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
 
 namespace unfused {
 

@@ -8,8 +8,8 @@
 // shared memory   none
 // block           block_size threads, one element each
 #include "05_unfused_attention.hpp"
-#include "common/check.hpp"
-#include "common/grid.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
 
 namespace unfused {
 

@@ -16,9 +16,9 @@
 #include <limits>
 
 #include "05_unfused_attention.hpp"
-#include "common/check.hpp"
-#include "common/error.hpp"
-#include "common/grid.hpp"
+#include "common/kernel/check.hpp"
+#include "common/data/error.hpp"
+#include "common/kernel/grid.hpp"
 
 namespace unfused {
 

@@ -20,9 +20,9 @@
 #include <cstdint>
 
 #include "05_unfused_attention.hpp"
-#include "common/check.hpp"
-#include "common/grid.hpp"
-#include "common/reduce.cuh"
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
+#include "common/kernel/reduce.cuh"
 
 namespace unfused {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "05_unfused_attention.hpp"
-#include "common/error.hpp"
-#include "common/testing.hpp"
+#include "common/data/error.hpp"
+#include "common/testing/testing.hpp"
 
 using namespace tutorial;
 using unfused::Attention;
@@ -23,12 +23,6 @@ constexpr float QUIET_NAN = std::numeric_limits<float>::quiet_NaN();
 
 Expected exactly(const std::vector<float>& values) {
   return {{values.begin(), values.end()}, std::vector<double>(values.size())};
-}
-
-std::vector<int64_t> all_rows(int64_t count) {
-  std::vector<int64_t> rows(count);
-  std::iota(rows.begin(), rows.end(), 0);
-  return rows;
 }
 
 std::vector<float> normal(int64_t count, uint64_t seed) {
@@ -138,8 +132,7 @@ void check_pipeline(const tutorial::Step<unfused::Launcher>& step, const Attenti
 
 /// Runs the rest of the test once for each pipeline.
 tutorial::Step<unfused::Launcher> each_pipeline() {
-  const auto step = GENERATE(from_range(unfused::steps));
-  skip_unless_runnable(step);
+  const auto step = EACH_STEP(unfused::steps);
   return step;
 }
 

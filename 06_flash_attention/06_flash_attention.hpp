@@ -23,11 +23,11 @@
 #include <span>
 #include <vector>
 
-#include "common/check.hpp"
-#include "common/compare.hpp"
-#include "common/error.hpp"
-#include "common/grid.hpp"
-#include "common/step.hpp"
+#include "common/kernel/check.hpp"
+#include "common/compare/compare.hpp"
+#include "common/data/error.hpp"
+#include "common/kernel/grid.hpp"
+#include "common/kernel/step.hpp"
 
 namespace tutorial::flash {
 
@@ -66,13 +66,25 @@ void require_valid(const Attention& shape);
 using Launcher = void(const Attention& shape, const float* q, const float* k, const float* v,
                       float* out, float* lse, float* scratch);
 
-#define FLASH_STEPS(STEP)                                                                      \
-  STEP(kv_outer, "a tile of S at a time; O, m, l go through device memory (FlashAttention 1)") \
-  STEP(q_outer, "queries outside: O, m, l stay on the chip (FlashAttention 2)")                \
-  STEP(register_tiles, "a thread owns 8 rows of a tile of S and of O in registers")            \
-  STEP(pipelined, "K and V arrive while the products before them are computed")                \
-  STEP(outer_products, "Q, K, P transposed: registers for a product from both banks")
-TUTORIAL_STEPS(Launcher, FLASH_STEPS)
+Launcher kv_outer, q_outer, register_tiles, pipelined, outer_products;
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "kv_outer",
+     .launch = kv_outer,
+     .idea = "a tile of S at a time; O, m, l go through device memory (FlashAttention 1)"},
+    {.name = "q_outer",
+     .launch = q_outer,
+     .idea = "queries outside: O, m, l stay on the chip (FlashAttention 2)"},
+    {.name = "register_tiles",
+     .launch = register_tiles,
+     .idea = "a thread owns 8 rows of a tile of S and of O in registers"},
+    {.name = "pipelined",
+     .launch = pipelined,
+     .idea = "K and V arrive while the products before them are computed"},
+    {.name = "outer_products",
+     .launch = outer_products,
+     .idea = "Q, K, P transposed: registers for a product from both banks"},
+};
 
 /// 1/√HS, which the scores are multiplied by.
 float score_scale(const Attention& shape);
@@ -98,9 +110,13 @@ namespace joint {
 using Launcher = void(const float* A, const float* B, const float* C, float* y, float* y_tilde,
                       int64_t m, int64_t n, int64_t k);
 
-#define JOINT_STEPS(STEP) \
-  STEP(joint_tiling, "two products as one; the first one's tiles never leave the chip")
-TUTORIAL_STEPS(Launcher, JOINT_STEPS)
+Launcher joint_tiling;
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "joint_tiling",
+     .launch = joint_tiling,
+     .idea = "two products as one; the first one's tiles never leave the chip"},
+};
 
 /// The same, one product after the other; A·B goes through device memory. To compare with.
 Launcher two_products;

@@ -4,9 +4,9 @@
 
 #include "05_unfused_attention.hpp"
 #include "06_flash_attention.hpp"
-#include "common/chapter.hpp"
-#include "common/npy.hpp"
-#include "common/row_major_blas.hpp"
+#include "common/program/chapter.hpp"
+#include "common/data/npy.hpp"
+#include "common/measure/row_major_blas.hpp"
 
 namespace tutorial::flash {
 namespace {
@@ -52,14 +52,15 @@ void say_counts(Chapter& chapter, const float* a, const float* b, const float* c
 
 /// y = (q·kᵀ)·v of the first head: attention without a softmax. Prints counts, and adds two rows.
 /// At most 4096 queries and keys, because two_products needs m×n floats for ỹ.
-void run_joint_tiling(Chapter& chapter, const Attention& shape, bool is_alone) {
+void run_joint_tiling(Chapter& chapter, const Attention& shape, Input& input_q, Input& input_k,
+                      Input& input_v, bool is_alone) {
   const int64_t m = std::min<int64_t>(shape.Tq, 4096), n = std::min<int64_t>(shape.Tk, 4096);
   const int64_t k = shape.HS;
-  const auto first = [&](const char* input, int64_t rows) {
-    const float* values = chapter.host(input).data();
+  const auto first = [&](Input& input, int64_t rows) {
+    const float* values = input.host().data();
     return std::vector<float>(values, values + rows * k);
   };
-  const std::vector<float> A = first("q", m), keys = first("k", n), C = first("v", n);
+  const std::vector<float> A = first(input_q, m), keys = first(input_k, n), C = first(input_v, n);
   std::vector<float> B(k * n);
   for (int64_t j = 0; j < n; ++j)
     for (int64_t d = 0; d < k; ++d) B[d * n + j] = keys[j * k + d];
@@ -121,7 +122,8 @@ DeviceBuffer<float> for_each_head(const Attention& shape, const std::vector<floa
 }
 
 /// The pipeline without its permutations: q, k, v and out have the heads in front already.
-void run_unfused(Chapter& chapter, const Attention& shape) {
+void run_unfused(Chapter& chapter, const Attention& shape, Input& input_q, Input& input_k,
+                 Input& input_v) {
   const unfused::Attention same = {.B = shape.B,
                                    .T = shape.Tq,
                                    .C = shape.NH * shape.HS,
@@ -129,9 +131,9 @@ void run_unfused(Chapter& chapter, const Attention& shape) {
                                    .causal = shape.causal};
   unfused::require_supported(same);
   const CublasHandle blas;
-  const float* q = chapter.device("q");
-  const DeviceBuffer<float> k = for_each_head(shape, chapter.host("k"));
-  const DeviceBuffer<float> v = for_each_head(shape, chapter.host("v"));
+  const float* q = input_q.device();
+  const DeviceBuffer<float> k = for_each_head(shape, input_k.host());
+  const DeviceBuffer<float> v = for_each_head(shape, input_v.host());
   DeviceBuffer<float> S(same.scores()), P(same.scores());
   chapter.vendor("chapter 05", [&](float* out) {
     unfused::scores(same, blas, q, k.data(), S.data());
@@ -165,9 +167,9 @@ void body(Chapter& chapter) {
   chapter.size("--head-dim", shape.HS, {.gpu = 64, .cpu = 32}, "head size");
   chapter.flag("--causal,!--full", shape.causal,
                "query i sees keys up to i + (seq-kv − seq); --full: all keys");
-  chapter.input("q", {{"--batch"}, {"--heads"}, {"--seq"}, {"--head-dim"}}, "queries");
-  chapter.input("k", {{"--batch"}, {"--kv-heads"}, {"--seq-kv"}, {"--head-dim"}}, "keys");
-  chapter.input("v", {{"--batch"}, {"--kv-heads"}, {"--seq-kv"}, {"--head-dim"}}, "values");
+  Input& input_q = chapter.input("q", {{"--batch"}, {"--heads"}, {"--seq"}, {"--head-dim"}}, "queries");
+  Input& input_k = chapter.input("k", {{"--batch"}, {"--kv-heads"}, {"--seq-kv"}, {"--head-dim"}}, "keys");
+  Input& input_v = chapter.input("v", {{"--batch"}, {"--kv-heads"}, {"--seq-kv"}, {"--head-dim"}}, "values");
   chapter.steps(joint::steps);
   chapter.steps(steps);
   chapter.output_name("out");
@@ -199,7 +201,7 @@ void body(Chapter& chapter) {
                   {.flop = flop, .bytes = 8 * (rows + kv_rows) * shape.HS + 4 * rows},
                   {shape.B, shape.NH, shape.Tq, shape.HS},
                   8 * rows + (runs_unfused ? unfused_bytes(shape) : 0));
-  if (runs_joint && shape.B * shape.NH > 0) run_joint_tiling(chapter, shape, !runs_attention);
+  if (runs_joint && shape.B * shape.NH > 0) run_joint_tiling(chapter, shape, input_q, input_k, input_v, !runs_attention);
   if (!runs_attention) return;
 
   // The whole result where the host can afford a reference, else some rows of it.
@@ -207,7 +209,7 @@ void body(Chapter& chapter) {
   const std::vector<int64_t> some = sample_rows(
       shape.rows(), static_cast<int64_t>(std::max(64.0, 2e8 / products)), chapter.seed());
   const Reference want =
-      reference(shape, chapter.host("q"), chapter.host("k"), chapter.host("v"), some);
+      reference(shape, input_q.host(), input_k.host(), input_v.host(), some);
   DeviceBuffer<float> lse(shape.rows()), scratch(shape.rows());
   const Check check_out = [&](std::span<const float> got, const Layout& layout) {
     return compare_rows(got, want.out, some, layout);
@@ -229,8 +231,8 @@ void body(Chapter& chapter) {
                       .needs = step.needs,
                       .launch =
                           [&](float* out) {
-                            step.launch(shape, chapter.device("q"), chapter.device("k"),
-                                        chapter.device("v"), out, lse.data(), scratch.data());
+                            step.launch(shape, input_q.device(), input_k.device(),
+                                        input_v.device(), out, lse.data(), scratch.data());
                           },
                       .before =
                           [&](float*) {
@@ -238,7 +240,7 @@ void body(Chapter& chapter) {
                             scratch.poison();
                           },
                       .check = check_both});
-  if (runs_unfused) run_unfused(chapter, shape);
+  if (runs_unfused) run_unfused(chapter, shape, input_q, input_k, input_v);
   if (!no_unfused.empty()) chapter.note("chapter 05 is left out: " + no_unfused);
   chapter.note("memory beside q, k, v and out: chapter 05 " +
                with_prefix(unfused_bytes(shape), "B") +
@@ -250,7 +252,5 @@ void body(Chapter& chapter) {
 }  // namespace tutorial::flash
 
 int main(int argc, char** argv) {
-  return tutorial::run_chapter(argc, argv, "06_flash_attention",
-                               "attention in one kernel, without the T×T scores in memory",
-                               tutorial::flash::body);
+  return tutorial::run_chapter(argc, argv, "06_flash_attention", {{"", "attention in one kernel, without the T×T scores in memory", tutorial::flash::body}});
 }

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "06_flash_attention.hpp"
-#include "common/softmax_error.hpp"
+#include "common/compare/softmax_error.hpp"
 
 namespace tutorial::flash {
 namespace {

@@ -20,7 +20,7 @@
 #include <string>
 
 #include "06_flash_attention.hpp"
-#include "common/device_buffer.hpp"
+#include "common/data/device_buffer.hpp"
 
 namespace tutorial::flash::joint {
 

@@ -10,7 +10,7 @@
 // asked for       loads 8·B·NH·HS·(Tk + Tq·⌈Tk/32⌉) bytes,
 //                 stores 4·B·NH·HS·(Tq + Tq·⌈Tk/32⌉) bytes; m and l more; if causal about half
 #include "06_flash_attention.hpp"
-#include "common/reduce.cuh"
+#include "common/kernel/reduce.cuh"
 #include "tiles.cuh"
 
 namespace tutorial::flash {

@@ -10,7 +10,7 @@
 // asked for       loads 4·B·NH·HS·(Tq + 2·Tk·⌈Tq/32⌉) bytes, about half of Tk's part if causal,
 //                 stores 4·B·NH·Tq·(HS + 1) bytes
 #include "06_flash_attention.hpp"
-#include "common/reduce.cuh"
+#include "common/kernel/reduce.cuh"
 #include "tiles.cuh"
 
 namespace tutorial::flash {

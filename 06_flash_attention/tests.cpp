@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "06_flash_attention.hpp"
-#include "common/testing.hpp"
+#include "common/testing/testing.hpp"
 
 using namespace tutorial;
 using namespace tutorial::flash;
@@ -94,8 +94,7 @@ void check_both(const Step<Launcher>& step, Attention shape,
 }
 
 Step<Launcher> each_step() {
-  const auto step = GENERATE(from_range(steps));
-  skip_unless_runnable(step);
+  const auto step = EACH_STEP(steps);
   return step;
 }
 
@@ -272,7 +271,7 @@ TEST_CASE("joint tiling: every step is right for every shape") {
   std::vector<Step<joint::Launcher>> all = joint::steps;
   all.push_back({.name = "two_products", .launch = &joint::two_products, .idea = ""});
   const auto step = GENERATE_COPY(from_range(all));
-  skip_unless_runnable(step);
+  runnable(step);
   for (JointShape shape : std::vector<JointShape>{{64, 64, 64},
                                                   {1, 1, 1},
                                                   {130, 70, 45},

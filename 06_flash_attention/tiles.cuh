@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "common/reduce.cuh"
+#include "common/kernel/reduce.cuh"
 
 namespace tutorial::flash {
 

@@ -36,7 +36,12 @@ endfunction()
 function(tutorial_sources target)
   foreach(source IN LISTS ARGN)
     if(TUTORIAL_BACKEND STREQUAL "cpu" AND source MATCHES "\\.cu$")
-      tutorial_translate("${source}" "${CMAKE_CURRENT_BINARY_DIR}" source)
+      # A part's files go to a folder of their own: they may have the same names.
+      get_filename_component(folder "${source}" ABSOLUTE)
+      get_filename_component(folder "${folder}" DIRECTORY)
+      file(RELATIVE_PATH folder "${CMAKE_CURRENT_SOURCE_DIR}" "${folder}")
+      file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${folder}")
+      tutorial_translate("${source}" "${CMAKE_CURRENT_BINARY_DIR}/${folder}" source)
     endif()
     target_sources(${target} PRIVATE "${source}")
   endforeach()
@@ -50,23 +55,33 @@ function(tutorial_tests target label)
     PROPERTIES LABELS "${label}" SKIP_RETURN_CODE 4 TIMEOUT 600)
 endfunction()
 
-# One chapter, from the files in its folder: <name>_steps (the kernels and the reference, which another
-# chapter may link), the program <name> and its tests <name>_tests. New step*.cu files are picked up.
-# The arguments are libraries that the program needs besides, such as another chapter's steps.
+# One chapter, from the files in its folder and in its parts' folders, where new ones are picked up:
+#
+#   <name>_steps   the kernels, the references and other host code; another chapter may link it
+#   <name>         the program: main.cpp, and of each part program.cpp
+#   <name>_tests   tests.cpp and tests/*.cpp, and of each part tests.cpp
+#
+# The arguments are libraries that the chapter needs besides, such as another chapter's steps.
 function(tutorial_chapter)
   get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
-  file(GLOB steps CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cu")
+  file(GLOB sources CONFIGURE_DEPENDS *.cu *.cpp */*.cu */*.cpp)
+  set(program ${sources})
+  set(tests ${sources})
+  list(FILTER program INCLUDE REGEX "/(main|program)\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "/(tests\\.cpp|tests/[^/]*)$")
+  list(REMOVE_ITEM sources ${program} ${tests})
 
   add_library(${name}_steps STATIC)
-  tutorial_sources(${name}_steps ${steps} reference.cpp)
+  tutorial_sources(${name}_steps ${sources})
   target_include_directories(${name}_steps PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
   target_link_libraries(${name}_steps PUBLIC tutorial_common)
 
-  add_executable(${name} main.cpp)
+  add_executable(${name} ${program})
   target_link_libraries(${name} PRIVATE ${name}_steps ${ARGN})
 
-  add_executable(${name}_tests tests.cpp)
-  target_link_libraries(${name}_tests PRIVATE ${name}_steps)
+  add_executable(${name}_tests)
+  tutorial_sources(${name}_tests ${tests})
+  target_link_libraries(${name}_tests PRIVATE ${name}_steps ${ARGN})
   tutorial_tests(${name}_tests ${name})
   if(TUTORIAL_BACKEND STREQUAL "cpu")
     tutorial_mistakes(${name})

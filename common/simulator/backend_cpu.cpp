@@ -1,7 +1,7 @@
-// common/backend.hpp on the simulator.
+// common/backend/backend.hpp on the simulator.
 #include <cstdlib>
 
-#include "common/backend.hpp"
+#include "common/backend/backend.hpp"
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/order.hpp"

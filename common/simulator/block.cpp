@@ -23,7 +23,7 @@ namespace simulator {
 namespace {
 
 constexpr size_t kSignalStack = 64 * 1024;
-constexpr unsigned char kPoison = 0xff;  // NaN as float, -1 as int: as in common/device_buffer.hpp
+constexpr unsigned char kPoison = 0xff;  // NaN as float, -1 as int: as in common/data/device_buffer.hpp
 
 unsigned char* map_pages(size_t bytes) {
   void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,

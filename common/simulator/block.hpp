@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/backend.hpp"
+#include "common/backend/backend.hpp"
 #include "common/simulator/async_copies.hpp"
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/backend.hpp"
+#include "common/backend/backend.hpp"
 #include "runtime_api.h"
 
 namespace simulator {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/profile.hpp"
+#include "common/backend/profile.hpp"
 #include "common/simulator/warp_request.hpp"
 #include "device_functions.h"
 

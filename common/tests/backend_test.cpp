@@ -1,5 +1,5 @@
 // What holds on either backend.
-#include "common/backend.hpp"
+#include "common/backend/backend.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

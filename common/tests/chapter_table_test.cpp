@@ -1,5 +1,5 @@
 // The table alone, which can show times on any backend.
-#include "common/chapter_state.hpp"
+#include "common/program/state.hpp"
 #include "common/tests/copies.hpp"
 
 using namespace tutorial;

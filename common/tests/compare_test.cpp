@@ -1,6 +1,6 @@
 // What "equal" means, and what a report says. Its last line, the likely cause, has a test of its
 // own.
-#include "common/compare.hpp"
+#include "common/compare/compare.hpp"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

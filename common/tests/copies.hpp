@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "common/chapter.hpp"
-#include "common/check.hpp"
-#include "common/npy.hpp"
+#include "common/program/chapter.hpp"
+#include "common/kernel/check.hpp"
+#include "common/data/npy.hpp"
 
 namespace tutorial::copies {
 
@@ -47,7 +47,7 @@ inline Ended run_program(Words arguments, const std::function<void(Chapter&)>& b
   for (std::string& argument : arguments) argv.push_back(argument.data());
   const Capture out(std::cout), err(std::cerr);
   const int status = run_chapter(static_cast<int>(argv.size()), argv.data(), "99_copies",
-                                 "Copies the right values, or others.", body);
+                                 {{"", "Copies the right values, or others.", body}});
   return {status, out.text(), err.text()};
 }
 
@@ -136,8 +136,8 @@ inline Ended run_copies(const Words& arguments, const std::vector<Step<Launcher>
     chapter.flag("--full,!--causal", s.full, "no mask, or the causal one");
     chapter.text("--mask", s.mask, "which mask");
     chapter.number("--beta", s.beta, "factor of the old C");
-    chapter.input("a", {{"--m"}, {"--k"}}, "the left matrix");
-    chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix");
+    Input& a = chapter.input("a", {{"--m"}, {"--k"}}, "the left matrix");
+    Input& b = chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix");
     chapter.input("qkv", {{"--m"}, {"--heads", 3}}, "three in one");
     chapter.steps(steps);
     chapter.parse();
@@ -146,8 +146,8 @@ inline Ended run_copies(const Words& arguments, const std::vector<Step<Launcher>
 
     const auto count = s.M * s.N;
     chapter.problem("C[M×N] = i / 2", {.flop = 1e3, .bytes = 4e3}, {s.M, s.N});
-    s.a = chapter.host("a");
-    s.b = chapter.host("b");
+    s.a = a.host();
+    s.b = b.host();
     chapter.check_with([&](std::span<const float> got, const Layout& layout) {
       const std::vector<float> values = right_values(count);
       return compare(

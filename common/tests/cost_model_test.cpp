@@ -1,12 +1,12 @@
 // The formulas in the steps' headers.
-#include "common/cost_model.hpp"
+#include "common/program/cost_model.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <fstream>
 
-#include "common/error.hpp"
+#include "common/data/error.hpp"
 
 using namespace tutorial;
 using Catch::Matchers::ContainsSubstring;

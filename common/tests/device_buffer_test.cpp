@@ -1,12 +1,12 @@
 // The owning device array: poison, guard zones, alignment, ownership.
-#include "common/device_buffer.hpp"
+#include "common/data/device_buffer.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <cstdint>
 
-#include "common/error.hpp"
+#include "common/data/error.hpp"
 
 using namespace tutorial;
 using Catch::Matchers::ContainsSubstring;

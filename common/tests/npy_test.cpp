@@ -1,5 +1,5 @@
 // .npy files: those that NumPy writes are read, what cannot be read is refused in one sentence.
-#include "common/npy.hpp"
+#include "common/data/npy.hpp"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "common/error.hpp"
+#include "common/data/error.hpp"
 
 using namespace tutorial;
 using Catch::Matchers::ContainsSubstring;

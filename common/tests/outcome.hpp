@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "common/compare.hpp"
-#include "common/random.hpp"
+#include "common/compare/compare.hpp"
+#include "common/data/random.hpp"
 
 namespace tutorial {
 

@@ -1,5 +1,5 @@
 // Initial values: the same everywhere, and spread as they should be.
-#include "common/random.hpp"
+#include "common/data/random.hpp"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -9,7 +9,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "common/error.hpp"
+#include "common/data/error.hpp"
 
 using namespace tutorial;
 using Catch::Matchers::ContainsSubstring;

@@ -1,10 +1,10 @@
 // The roofline's arithmetic, and numbers as text.
-#include "common/roofline.hpp"
+#include "common/measure/roofline.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <stdexcept>
 
-#include "common/backend.hpp"
+#include "common/backend/backend.hpp"
 
 using namespace tutorial;
 

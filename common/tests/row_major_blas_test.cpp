@@ -1,11 +1,11 @@
 // cuBLAS for row-major matrices: against plain loops, at the edges, and what it refuses.
-#include "common/row_major_blas.hpp"
+#include "common/measure/row_major_blas.hpp"
 
 #include <array>
 #include <cmath>
 
-#include "common/error.hpp"
-#include "common/testing.hpp"
+#include "common/data/error.hpp"
+#include "common/testing/testing.hpp"
 
 using namespace tutorial;
 

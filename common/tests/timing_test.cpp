@@ -1,12 +1,12 @@
 // The event timer.
-#include "common/timing.hpp"
+#include "common/measure/timing.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "common/backend.hpp"
-#include "common/check.hpp"
-#include "common/device_buffer.hpp"
-#include "common/error.hpp"
+#include "common/backend/backend.hpp"
+#include "common/kernel/check.hpp"
+#include "common/data/device_buffer.hpp"
+#include "common/data/error.hpp"
 
 using namespace tutorial;
 

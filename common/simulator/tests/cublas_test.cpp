@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "common/check.hpp"
-#include "common/compare.hpp"
-#include "common/device_buffer.hpp"
-#include "common/random.hpp"
+#include "common/kernel/check.hpp"
+#include "common/compare/compare.hpp"
+#include "common/data/device_buffer.hpp"
+#include "common/data/random.hpp"
 
 using tutorial::DeviceBuffer;
 

@@ -1,7 +1,7 @@
 // The size of device memory.
 #include <cstdlib>
 
-#include "common/testing.hpp"
+#include "common/testing/testing.hpp"
 
 TEST_CASE("the environment can make device memory small", "[memory]") {
   const tutorial::DeviceBuffer<float> before(1000);

@@ -2,7 +2,7 @@
 #include <set>
 #include <thread>
 
-#include "common/backend.hpp"
+#include "common/backend/backend.hpp"
 #include "common/simulator/tests/only_cpu/outcome.hpp"
 
 namespace {

@@ -1,11 +1,11 @@
 // The profile puts threads together to warps: kernels whose requests are known by heart.
-#include "common/profile.hpp"
+#include "common/backend/profile.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
-#include "common/check.hpp"
-#include "common/device_buffer.hpp"
+#include "common/kernel/check.hpp"
+#include "common/data/device_buffer.hpp"
 
 using namespace tutorial;
 

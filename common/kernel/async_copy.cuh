@@ -1,0 +1,22 @@
+// Copies from global into shared memory that go on while the thread does other work (CUDA C++
+// Programming Guide, "Asynchronous Data Copies"). They pass no register.
+//
+//   copy_async<4>(to, from, inside);   begins a copy
+//   __pipeline_commit();               closes a group of copies
+//   __pipeline_wait_prior(n);          waits until all but this thread's last n groups have come;
+//   __syncthreads();                   … and this until everyone else's have
+#pragma once
+
+#include <cuda_pipeline.h>
+
+namespace tutorial {
+
+/// Begins to copy COUNT floats (1, 2 or 4; both addresses a multiple of as many) into shared
+/// memory. What is not `inside` of the matrix is not read: zeros come in its place.
+template <int COUNT>
+__device__ inline void copy_async(float* to, const float* from, bool inside = true) {
+  constexpr size_t BYTES = COUNT * sizeof(float);
+  __pipeline_memcpy_async(to, from, BYTES, inside ? 0 : BYTES);
+}
+
+}  // namespace tutorial

@@ -1,0 +1,240 @@
+// The frame of every chapter's program: from the declaration of its options to its exit status.
+#include "common/program/chapter.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <new>
+#include <utility>
+
+#include "common/program/state.hpp"
+
+namespace tutorial {
+
+Chapter::Chapter(const std::vector<char*>& words, const std::string& name, const Part& part,
+                 const std::vector<Part>& parts)
+    : state_(std::make_unique<State>()) {
+  state_->words = words;
+  state_->name = name;
+  state_->summary = part.summary;
+  if (*part.name != '\0')
+    state_->name += std::string(" --part ") + part.name;
+  else
+    for (const Part& other : parts)
+      if (*other.name != '\0')
+        state_->summary += std::string("\n  --part ") + other.name + ": " + other.summary;
+}
+Chapter::~Chapter() = default;
+
+void Chapter::size(const char* option, int64_t& value, DefaultSize usual, const char* help) {
+  state_->sizes.push_back({option, &value, usual, "", help, ""});
+}
+
+void Chapter::size_like(const char* option, int64_t& value, const char* other, const char* help) {
+  state_->sizes.push_back({option, &value, {0, 0}, other, help, ""});
+}
+
+void Chapter::flag(const char* option, bool& value, const char* help) {
+  state_->flags.push_back({option, &value, help});
+}
+
+void Chapter::text(const char* option, std::string& value, const char* help) {
+  state_->texts.push_back({option, &value, help});
+}
+
+void Chapter::number(const char* option, double& value, const char* help) {
+  state_->numbers.push_back({option, &value, help});
+}
+
+Input& Chapter::input(const char* name, std::vector<Extent> shape, const char* help) {
+  return state_->inputs.emplace_back(name, std::move(shape), help);
+}
+
+void Chapter::add_step(std::string name, std::string idea, std::string needs) {
+  state_->steps.push_back({std::move(name), std::move(idea), std::move(needs)});
+}
+
+void Chapter::parse() {
+  state_->read_command_line();
+  require_device();
+  state_->settle_sizes();
+}
+
+uint64_t Chapter::seed() const {
+  return static_cast<uint64_t>(state_->seed);
+}
+int Chapter::repeats() const {
+  return state_->repeats;
+}
+
+bool Chapter::selected(const std::string& step) const {
+  const auto& kernels = state_->kernels;
+  return kernels.empty() || std::find(kernels.begin(), kernels.end(), step) != kernels.end();
+}
+
+namespace {
+
+// The data sheet's figures, for a backend that cannot measure its own.
+constexpr Ceiling kH100 = {.flop_per_s = 66.9e12, .bytes_per_s = 3.35e12};
+
+std::string bound_text(const Cost& cost, bool measured) {
+  const Ceiling& ceiling = measured ? measured_ceiling() : kH100;
+  const bool arithmetic = bound_by_arithmetic(cost, ceiling);
+  return std::string(measured ? "; ridge point " : "; an H100's ridge point is ") +
+         three_digits(ceiling.ridge()) + " → bound by " + (arithmetic ? "arithmetic" : "memory") +
+         (measured ? "" : " there");
+}
+
+}  // namespace
+
+void Chapter::problem(const std::string& line, Cost cost, std::vector<int64_t> output,
+                      double scratch_bytes) {
+  state_->problem_line = line;
+  state_->cost = cost;
+  state_->output_shape = std::move(output);
+  state_->require_memory(scratch_bytes);
+
+  state_->device = device_description();
+  std::string head = state_->name + " · " + state_->device;
+  if (state_->times())
+    head += " · fp32 peak " + with_prefix(measured_ceiling().flop_per_s, "FLOP/s") + ", copy " +
+            with_prefix(measured_ceiling().bytes_per_s, "B/s") + " (measured)";
+  else
+    head += device_has_clock() ? " · checked, not timed" : " · counts, not GPU times";
+  say(head);
+  say(line);
+  if (element_count(state_->output_shape) > 0 && cost.bytes > 0)
+    say(with_prefix(cost.flop, "FLOP") + ", at least " + with_prefix(cost.bytes, "B") + ", " +
+        three_digits(cost.intensity()) + " FLOP/byte" + bound_text(cost, state_->times()));
+  else
+    say("an empty problem: nothing to compute");
+}
+
+void Chapter::check_with(Check check) {
+  state_->check = std::move(check);
+}
+void Chapter::symbols(const std::map<std::string, int64_t>& values) {
+  for (const auto& [name, value] : values) state_->symbols[name] = static_cast<double>(value);
+}
+void Chapter::output_name(const std::string& name) {
+  state_->output_name = name;
+}
+void Chapter::say(const std::string& line) {
+  std::cout << line << std::endl;
+}
+void Chapter::note(const std::string& line) {
+  state_->notes.push_back(line);
+}
+
+bool Chapter::run(Row row) {
+  return state_->run_row(row, false);
+}
+
+void Chapter::vendor(const std::string& name, std::function<void(float*)> launch,
+                     std::function<void(float*)> before) {
+  Row row = {};
+  row.name = name;
+  row.launch = std::move(launch);
+  row.before = std::move(before);
+  state_->run_row(row, true);
+}
+
+void Chapter::State::write_files() const {
+  if (!profile_csv_path.empty()) write_file(profile_csv_path, profile_csv);
+  if (!csv_path.empty()) write_file(csv_path, csv_text(results, name, device, problem_line));
+  if (output_path.empty()) return;
+  const bool any_wrong = std::any_of(results.begin(), results.end(), [](const Result& result) {
+    return result.verdict == Verdict::wrong || result.verdict == Verdict::failed;
+  });
+  if (any_wrong) {
+    std::cout << "\nnothing was written to " << output_path << ", because a kernel was wrong\n";
+  } else if (output_step.empty()) {
+    throw Error("nothing was written to " + output_path +
+                ", because none of the kernels asked for can run here");
+  } else {
+    write_npy(output_path, output);
+    std::cout << "\nwrote " << output_path << ": " << output_name << ", "
+              << shape_text(output.shape) << ", from " << output_step << "\n";
+  }
+}
+
+int Chapter::finish() {
+  const auto& results = state_->results;
+  if (!results.empty()) std::cout << '\n' << table_text(results, device_has_clock());
+  if (!state_->notes.empty()) std::cout << '\n';
+  for (const std::string& line : state_->notes) std::cout << line << '\n';
+
+  int wrong = 0, failed = 0;
+  for (const Result& result : results) {
+    wrong += result.verdict == Verdict::wrong;
+    failed += result.verdict == Verdict::failed;
+  }
+  if (wrong + failed > 0) std::cout << '\n';
+  if (wrong > 0) std::cout << wrong << " wrong: the report stands above the table\n";
+  if (failed > 0) std::cout << failed << " failed: the table says where\n";
+  state_->write_files();
+  std::cout << std::flush;
+  return wrong + failed > 0 ? 1 : 0;
+}
+
+namespace {
+
+std::string names_of(const std::vector<Part>& parts) {
+  std::vector<std::string> names;
+  for (const Part& part : parts)
+    if (*part.name != '\0') names.push_back(part.name);
+  return names.empty() ? "this chapter has no parts: leave --part out" : "--part takes " + join(names);
+}
+
+/// Takes `--part NAME` out of the command line. Throws Error when there is no such part.
+const Part& choose_part(std::vector<char*>& words, const std::vector<Part>& parts) {
+  std::string wanted;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const std::string word = words[i];
+    const bool is_apart = word == "--part";  // its value is the next word
+    if (!is_apart && !word.starts_with("--part=")) continue;
+    if (is_apart && i + 1 == words.size())
+      throw Error("--part needs a name; " + names_of(parts));
+    wanted = is_apart ? words[i + 1] : word.substr(7);
+    if (wanted.empty()) throw Error("--part needs a name; " + names_of(parts));
+    const auto first = words.begin() + static_cast<std::ptrdiff_t>(i);
+    words.erase(first, first + (is_apart ? 2 : 1));
+    break;
+  }
+  for (const Part& part : parts)
+    if (part.name == wanted) return part;
+  throw Error("there is no part \"" + wanted + "\" here; " + names_of(parts));
+}
+
+int stop(const std::string& sentence, int status) {
+  std::cout << std::flush;
+  std::cerr << sentence << std::endl;
+  return status;
+}
+
+}  // namespace
+
+int run_chapter(int argc, char** argv, const char* name, const std::vector<Part>& parts) {
+  const char* too_large = "the host has too little memory for these sizes; choose smaller ones";
+  std::unique_ptr<Chapter> chapter;
+  try {
+    std::vector<char*> words(argv, argv + argc);
+    const Part& part = choose_part(words, parts);
+    chapter.reset(new Chapter(words, name, part, parts));
+    part.body(*chapter);
+    return chapter->finish();
+  } catch (const Finished&) {
+    return 0;
+  } catch (const Error& error) {
+    return stop(error.what(), 2);
+  } catch (const std::bad_alloc&) {
+    return stop(too_large, 2);
+  } catch (const std::length_error&) {  // what std::vector throws for more than it could ever hold
+    return stop(too_large, 2);
+  } catch (const std::exception& error) {  // a CudaError outside of a row, say: show what there is
+    if (!chapter->state_->results.empty())
+      std::cout << '\n' << table_text(chapter->state_->results, device_has_clock());
+    return stop(error.what(), 1);
+  }
+}
+
+}  // namespace tutorial

@@ -1,0 +1,206 @@
+// --profile: the source of each kernel with what its lines did beside it.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iostream>
+
+#include "common/program/state.hpp"
+#include "common/program/cost_model.hpp"
+
+namespace tutorial {
+namespace {
+
+std::string text(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::vector<std::string> read_lines(const std::string& path) {
+  std::vector<std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+struct Kind {
+  const char* name;
+  Traffic Counts::*traffic;
+  bool is_shared;
+};
+constexpr Kind kKinds[] = {
+    {"load", &Counts::loads, false},
+    {"store", &Counts::stores, false},
+    {"atomic", &Counts::atomics, false},
+    {"shared load", &Counts::shared_loads, true},
+    {"shared store", &Counts::shared_stores, true},
+    {"shared atomic", &Counts::shared_atomics, true},
+};
+
+// A line is marked when at least this part of its traffic is in vain.
+constexpr double kWaste = 0.25;
+
+/// What is wasteful about it; "" when nothing is.
+std::string remark(const Kind& kind, const Traffic& traffic) {
+  const auto count = static_cast<double>(traffic.requests);
+  std::string words;
+  if (kind.is_shared) {
+    const auto all = static_cast<double>(traffic.wavefronts);
+    if (static_cast<double>(traffic.conflicts) >= kWaste * all)
+      words = text("%.1f", (all - static_cast<double>(traffic.conflicts)) / count) +
+              " passes would do without bank conflicts";
+  } else if (32.0 * static_cast<double>(traffic.sectors) * (1 - kWaste) >=
+             static_cast<double>(traffic.bytes)) {
+    words = text("%.0f %%", 100.0 * static_cast<double>(traffic.bytes) /
+                                (32.0 * static_cast<double>(traffic.sectors))) +
+            " of what moves is asked for";
+  }
+  return words;
+}
+
+// The heads of a row of figures. "each" is a request's share.
+constexpr const char* kHeads = "               requests  lanes  each          asked → moved";
+constexpr size_t kWidth = 64;
+
+std::string figures(const Kind& kind, const Traffic& traffic) {
+  const auto requests = static_cast<double>(traffic.requests);
+  const auto pieces = static_cast<double>(kind.is_shared ? traffic.wavefronts : traffic.sectors);
+  const std::string moved = kind.is_shared
+                                ? count_text(traffic.conflicts) + " conflicts"
+                                : with_prefix(static_cast<double>(traffic.bytes), "B") + " → " +
+                                      with_prefix(32.0 * static_cast<double>(traffic.sectors), "B");
+  char row[160];
+  std::snprintf(row, sizeof row, "%-13s %9s  %5.1f  %5.2f %-7s  %s", kind.name,
+                count_text(traffic.requests).c_str(), static_cast<double>(traffic.lanes) / requests,
+                pieces / requests, kind.is_shared ? "passes" : "sectors", moved.c_str());
+  return row;
+}
+
+/// The rows of a line, each with its remark.
+std::vector<std::pair<std::string, std::string>> rows_of(const Counts& counts) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const Kind& kind : kKinds) {
+    const Traffic& traffic = counts.*kind.traffic;
+    if (traffic.requests > 0) rows.push_back({figures(kind, traffic), remark(kind, traffic)});
+  }
+  const auto plain = [&](const char* name, int64_t count) {
+    char row[64];
+    std::snprintf(row, sizeof row, "%-13s %9s", name, count_text(count).c_str());
+    if (count > 0) rows.push_back({row, ""});
+  };
+  plain("barrier", counts.barriers);
+  plain("warp op", counts.warp_operations);
+  return rows;
+}
+
+std::string padded(const std::string& row) {
+  return row + std::string(kWidth - std::min(kWidth, screen_width(row)), ' ');
+}
+
+/// One file's part of a kernel: from its first line with figures to its last, and in the kernel's
+/// own file from the kernel's head on.
+void print_source(const std::vector<ProfiledLine>& lines) {
+  const std::vector<std::string> source = read_lines(lines[0].path);
+  int first = lines.front().line;
+  const int last = lines.back().line;
+  for (int above = first; above > 0 && above > first - 40; --above) {
+    if (static_cast<size_t>(above) > source.size()) break;
+    if (source[static_cast<size_t>(above) - 1].find("__global__") == std::string::npos) continue;
+    first = above;
+    break;
+  }
+  std::cout << padded(kHeads) << " │ " << base_name(lines[0].path) << '\n';
+  size_t next = 0;
+  for (int number = first; number <= last; ++number) {
+    // A long stretch of lines without figures says nothing.
+    if (next < lines.size() && lines[next].line > number + 12 && number > first + 6) {
+      std::cout << padded("") << " │   …\n";
+      number = lines[next].line - 3;
+    }
+    const std::string code = static_cast<size_t>(number) <= source.size()
+                                 ? source[static_cast<size_t>(number) - 1]
+                                 : std::string();
+    char place[16];
+    std::snprintf(place, sizeof place, "%4d  ", number);
+    std::vector<std::pair<std::string, std::string>> rows;
+    if (next < lines.size() && lines[next].line == number) rows = rows_of(lines[next++].counts);
+    std::cout << padded(rows.empty() ? "" : rows[0].first) << " │ " << place << code << '\n';
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (i > 0) std::cout << padded(rows[i].first) << " │\n";
+      if (!rows[i].second.empty()) std::cout << padded("  ▲ " + rows[i].second) << " │\n";
+    }
+  }
+}
+
+/// How far what was counted is from what the step's header says.
+void print_model(const KernelProfile& profile, const std::map<std::string, double>& symbols) {
+  for (const ProfiledLine& line : profile.lines) {
+    const std::optional<CostModel> model = read_cost_model(line.path, profile.kernel);
+    if (!model) continue;
+    const auto compare = [&](const char* what, const std::string& formula, int64_t counted) {
+      const double stated = evaluate(formula, symbols) * static_cast<double>(profile.launches);
+      std::cout << "  " << what << ": " << formula << " = " << with_prefix(stated, "B")
+                << ", counted " << with_prefix(static_cast<double>(counted), "B");
+      if (stated > 0)
+        std::cout << text(" (%+.1f %%)", 100 * (static_cast<double>(counted) / stated - 1));
+      std::cout << '\n';
+    };
+    std::cout << "what " << base_name(line.path) << " says that it asks for\n";
+    compare("loads", model->loads, profile.total.loads.bytes);
+    compare("stores", model->stores, profile.total.stores.bytes);
+    return;
+  }
+}
+
+}  // namespace
+
+void Chapter::State::print_profile(const std::string& step,
+                                   const std::vector<KernelProfile>& profiles) const {
+  std::cout << "\nprofile of " << step << " · " << sizes_text() << "\n";
+  if (profiles.empty()) std::cout << "no kernel of ours ran\n";
+  for (const KernelProfile& profile : profiles) {
+    std::cout << '\n'
+              << profile.kernel << ", " << profile.launches
+              << (profile.launches == 1 ? " launch\n" : " launches\n");
+    for (size_t begin = 0, end; begin < profile.lines.size(); begin = end) {
+      for (end = begin;
+           end < profile.lines.size() && profile.lines[end].path == profile.lines[begin].path;)
+        ++end;
+      print_source({profile.lines.begin() + static_cast<long>(begin),
+                    profile.lines.begin() + static_cast<long>(end)});
+    }
+    std::cout << "in all\n";
+    for (const auto& [row, words] : rows_of(profile.total)) std::cout << row << '\n';
+    print_model(profile, symbols);
+  }
+  std::cout << std::flush;
+}
+
+void Chapter::State::add_to_profile_csv(const std::string& step,
+                                        const std::vector<KernelProfile>& profiles) {
+  if (profile_csv.empty())
+    profile_csv =
+        "chapter,problem,step,kernel,launches,"
+        "load_requests,load_sectors,store_requests,store_sectors,"
+        "shared_load_requests,shared_load_passes,shared_load_conflicts,"
+        "shared_store_requests,shared_store_passes,shared_store_conflicts\n";
+  for (const KernelProfile& kernel : profiles) {
+    profile_csv += name + ",\"" + sizes_text() + "\"," + step + ",\"" + kernel.kernel + "\"," +
+                   std::to_string(kernel.launches);
+    const Counts& counts = kernel.total;
+    for (const int64_t count :
+         {counts.loads.requests, counts.loads.sectors, counts.stores.requests,
+          counts.stores.sectors, counts.shared_loads.requests, counts.shared_loads.wavefronts,
+          counts.shared_loads.conflicts, counts.shared_stores.requests,
+          counts.shared_stores.wavefronts, counts.shared_stores.conflicts})
+      profile_csv += "," + std::to_string(count);
+    profile_csv += '\n';
+  }
+}
+
+}  // namespace tutorial

@@ -1,0 +1,39 @@
+// What the chapters' tests share: one launch, checked from all sides.
+#include "common/testing/testing.hpp"
+
+#include <numeric>
+
+namespace tutorial {
+
+std::vector<int64_t> all_rows(int64_t count) {
+  std::vector<int64_t> rows(static_cast<size_t>(count));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+void check_launch(const std::function<void(float*)>& launch, const Expected& want,
+                  const Layout& layout, int64_t offset, const std::vector<float>& initial) {
+  try {
+    DeviceBuffer<float> output(layout.batch * layout.rows * layout.cols, offset);
+    if (!initial.empty()) output.from_host(initial);
+    launch(output.data());
+    CUDA_CHECK_LAUNCH();
+    const Comparison comparison = compare(output.to_host(), want, layout);
+    // The report alone says what is wrong; the expression around a CHECK would add nothing.
+    if (comparison.ok)
+      SUCCEED();
+    else
+      FAIL_CHECK(comparison.report);
+    if (!output.guards_intact())
+      FAIL_CHECK("the kernel wrote outside of " << layout.name << ", just before or after it");
+  } catch (const CudaError& error) {
+    FAIL_CHECK(error.what());
+    cudaGetLastError();  // a later test must not meet this test's error
+    if (cudaDeviceSynchronize() != cudaSuccess)
+      FAIL_CHECK(
+          "after this error the device does nothing more for this process: expect every "
+          "later test to fail too");
+  }
+}
+
+}  // namespace tutorial

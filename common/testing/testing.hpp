@@ -1,0 +1,44 @@
+// Helpers for the chapters' Catch2 tests. Link with the CMake target `tutorial_testing`, whose
+// main() checks that the backend can run and prints the device.
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/backend/backend.hpp"
+#include "common/kernel/check.hpp"
+#include "common/compare/compare.hpp"
+#include "common/data/device_buffer.hpp"
+#include "common/data/random.hpp"
+#include "common/kernel/step.hpp"
+
+namespace tutorial {
+
+/// The step; skips the test, with the reason, when it cannot run on the backend at hand. The closing
+/// summary counts these.
+template <class Launcher>
+Step<Launcher> runnable(const Step<Launcher>& step) {
+  const std::string reason = why_not_here(step.needs);
+  if (!reason.empty()) SKIP(step.name << ": " << reason);
+  return step;
+}
+
+/// In a TEST_CASE: runs what follows once for each step of `list`, which may be a temporary.
+///
+///   const auto step = EACH_STEP(steps);
+#define EACH_STEP(list) ::tutorial::runnable(GENERATE_COPY(from_range(list)))
+
+/// 0, 1, …, count - 1: all rows, for references that compute the rows they are asked for.
+std::vector<int64_t> all_rows(int64_t count);
+
+/// Runs `launch` on a poisoned, guarded output and compares. `offset` (in floats) misaligns the
+/// output. `initial`, if not empty, is what the output holds before the launch (for beta != 0).
+/// Reports the comparison, a launch error and damaged guard zones as test failures.
+void check_launch(const std::function<void(float*)>& launch, const Expected& want,
+                  const Layout& layout, int64_t offset = 0, const std::vector<float>& initial = {});
+
+}  // namespace tutorial
