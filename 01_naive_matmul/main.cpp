@@ -1,7 +1,7 @@
 #include "01_naive_matmul.hpp"
-#include "common/program/chapter.hpp"
 #include "common/data/npy.hpp"
 #include "common/measure/row_major_blas.hpp"
+#include "common/program/chapter.hpp"
 
 namespace tutorial {
 namespace {
@@ -48,5 +48,6 @@ void body(Chapter& chapter) {
 }  // namespace tutorial
 
 int main(int argc, char** argv) {
-  return tutorial::run_chapter(argc, argv, "01_naive_matmul", {{"", "C = A·B, one thread for each element of C", tutorial::body}});
+  return tutorial::run_chapter(argc, argv, "01_naive_matmul",
+                               {{"", "C = A·B, one thread for each element of C", tutorial::body}});
 }

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "common/compare/compare.hpp"
-#include "common/data/error.hpp"
+#include "common/kernel/error.hpp"
 #include "common/kernel/step.hpp"
 
 namespace tutorial {

@@ -3,10 +3,10 @@
 #include <sstream>
 
 #include "02_tiled_matmul.hpp"
-#include "common/program/chapter.hpp"
-#include "common/kernel/check.hpp"
 #include "common/data/npy.hpp"
+#include "common/kernel/check.hpp"
 #include "common/measure/row_major_blas.hpp"
+#include "common/program/chapter.hpp"
 
 namespace tutorial {
 namespace {
@@ -66,8 +66,7 @@ void body(Chapter& chapter) {
   const float* b = input_b.device();
   const auto restore = [&](float* C) {
     if (beta != 0)
-      CUDA_CHECK(
-          cudaMemcpy(C, input_c.device(), M * N * sizeof(float), cudaMemcpyDeviceToDevice));
+      CUDA_CHECK(cudaMemcpy(C, input_c.device(), M * N * sizeof(float), cudaMemcpyDeviceToDevice));
   };
   for (const auto& step : steps)
     chapter.run(
@@ -81,5 +80,7 @@ void body(Chapter& chapter) {
 }  // namespace tutorial
 
 int main(int argc, char** argv) {
-  return tutorial::run_chapter(argc, argv, "02_tiled_matmul", {{"", "C = alpha·A·B + beta·C in tiles: shared memory, then registers", tutorial::body}});
+  return tutorial::run_chapter(
+      argc, argv, "02_tiled_matmul",
+      {{"", "C = alpha·A·B + beta·C in tiles: shared memory, then registers", tutorial::body}});
 }

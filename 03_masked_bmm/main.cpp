@@ -4,10 +4,10 @@
 #include <cstdio>
 
 #include "03_masked_bmm.hpp"
-#include "common/program/chapter.hpp"
 #include "common/data/device_buffer.hpp"
 #include "common/data/npy.hpp"
 #include "common/measure/row_major_blas.hpp"
+#include "common/program/chapter.hpp"
 
 using namespace tutorial;
 
@@ -171,8 +171,7 @@ void masked_bmm(Chapter& chapter) {
           .cost = {.bytes = mask_bytes + blocks + 8.0 * patches + sizeof(BlockPlace) * blocks},
           .is_stage = true,
       });
-    chapter.run(step,
-                [&](float* C) { step.launch(p, input_a.device(), input_b.device(), C); });
+    chapter.run(step, [&](float* C) { step.launch(p, input_a.device(), input_b.device(), C); });
   }
   const CublasHandle handle;
   chapter.vendor("cuBLAS + fill", [&](float* C) {
@@ -191,5 +190,7 @@ void masked_bmm(Chapter& chapter) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run_chapter(argc, argv, "03_masked_bmm", {{"", "C[b] = A[b]·B[b] where a mask keeps, a fill value elsewhere", masked_bmm}});
+  return run_chapter(
+      argc, argv, "03_masked_bmm",
+      {{"", "C[b] = A[b]·B[b] where a mask keeps, a fill value elsewhere", masked_bmm}});
 }

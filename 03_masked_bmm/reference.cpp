@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "03_masked_bmm.hpp"
-#include "common/data/error.hpp"
 #include "common/data/npy.hpp"
 #include "common/data/random.hpp"
+#include "common/kernel/error.hpp"
 
 namespace tutorial {
 namespace {

@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "03_masked_bmm.hpp"
-#include "common/data/error.hpp"
 #include "common/data/npy.hpp"
+#include "common/kernel/error.hpp"
 #include "common/testing/testing.hpp"
 
 using namespace tutorial;
@@ -526,17 +526,16 @@ TEST_CASE("NaN and infinity where the mask keeps reach the result") {
 TEST_CASE("three_level_mask does not do the work that the coarse masks save") {
   const auto work_of = [](Problem& problem) {
     DeviceBuffer<float> C(problem.p.batch * problem.p.M * problem.p.N);
-    reset_work();
-    three_level_mask(problem.p, problem.device_A.data(), problem.device_B.data(), C.data());
-    CUDA_CHECK(cudaDeviceSynchronize());
-    return counted_work();
+    return counts_of([&] {
+      three_level_mask(problem.p, problem.device_A.data(), problem.device_B.data(), C.data());
+    });
   };
   if (device_has_clock()) SKIP("only the simulator counts loads");
 
   Problem none(2, 128, 256, 16, make_mask("random:0", 2, 128, 256, false, 0));
-  Work work = work_of(none);
-  CHECK(work.global_load_bytes <= 4 * 256);  // 4 blocks of 256 threads, a byte of block mask each
-  CHECK(work.shared_loads == 0);
+  Counts work = work_of(none);
+  CHECK(work.loads.bytes <= 4 * 256);  // 4 blocks of 256 threads, a byte of block mask each
+  CHECK(work.shared_loads.lanes == 0);
   CHECK(work.barriers == 0);
 
   // One thread works, of the 256 that load: 8 + 8 floats for each k.
@@ -544,8 +543,8 @@ TEST_CASE("three_level_mask does not do the work that the coarse masks save") {
                 return i / 8 == 3 && j / 8 == 5;
               }));
   work = work_of(one);
-  CHECK(work.shared_loads == 16 * 16);
-  CHECK(work.shared_stores == 16 * 256);
+  CHECK(work.shared_loads.lanes == 16 * 16);
+  CHECK(work.shared_stores.lanes == 16 * 256);
 }
 
 TEST_CASE("no alignment but a float's is needed") {

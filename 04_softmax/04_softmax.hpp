@@ -62,13 +62,8 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = row_in_shared,
      .idea = "a long row waits in shared memory",
      .tile = ROW_A_BLOCK},
-    {.name = "cluster",
-     .launch = cluster,
-     .idea = "eight blocks share a row",
-     .needs = "sm_90"},
-    {.name = "any_row",
-     .launch = any_row,
-     .idea = "the fastest of these for each length of row"},
+    {.name = "cluster", .launch = cluster, .idea = "eight blocks share a row", .needs = "sm_90"},
+    {.name = "any_row", .launch = any_row, .idea = "the fastest of these for each length of row"},
 };
 
 /// Threads of a block that shares a row of any length: no more warps than the row has work for.

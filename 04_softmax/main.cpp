@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "04_softmax.hpp"
-#include "common/program/chapter.hpp"
 #include "common/kernel/check.hpp"
+#include "common/program/chapter.hpp"
 
 namespace tutorial {
 namespace {
@@ -65,5 +65,6 @@ void body(Chapter& chapter) {
 }  // namespace tutorial
 
 int main(int argc, char** argv) {
-  return tutorial::run_chapter(argc, argv, "04_softmax", {{"", "softmax of every row of a matrix", tutorial::body}});
+  return tutorial::run_chapter(argc, argv, "04_softmax",
+                               {{"", "softmax of every row of a matrix", tutorial::body}});
 }

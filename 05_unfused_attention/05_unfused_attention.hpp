@@ -29,8 +29,8 @@
 
 #include "common/compare/compare.hpp"
 #include "common/data/device_buffer.hpp"
-#include "common/measure/row_major_blas.hpp"
 #include "common/kernel/step.hpp"
+#include "common/measure/row_major_blas.hpp"
 
 namespace unfused {
 

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "05_unfused_attention.hpp"
-#include "common/program/chapter.hpp"
 #include "common/kernel/check.hpp"
+#include "common/program/chapter.hpp"
 
 namespace unfused {
 namespace {
@@ -195,7 +195,7 @@ void body(Chapter& chapter) {
   chapter.flag("--causal,!--full", a.causal, "mask the keys after each query (default)");
   chapter.flag("--tf32", a.tf32, "let cuBLAS round the products' inputs to TF32");
   Input& input_qkv = chapter.input("qkv", {{"--batch"}, {"--seq"}, {"--channels", 3}},
-                "queries, keys and values side by side");
+                                   "queries, keys and values side by side");
   chapter.steps(steps);
   chapter.parse();
   a.block_size = static_cast<int>(std::min<int64_t>(block_size, 1 << 20));
@@ -256,5 +256,7 @@ void body(Chapter& chapter) {
 }  // namespace unfused
 
 int main(int argc, char** argv) {
-  return tutorial::run_chapter(argc, argv, "05_unfused_attention", {{"", "attention as separate kernels, with the scores in memory", unfused::body}});
+  return tutorial::run_chapter(
+      argc, argv, "05_unfused_attention",
+      {{"", "attention as separate kernels, with the scores in memory", unfused::body}});
 }

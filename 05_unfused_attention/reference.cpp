@@ -4,9 +4,9 @@
 #include <string>
 
 #include "05_unfused_attention.hpp"
-#include "common/data/error.hpp"
-#include "common/kernel/grid.hpp"
 #include "common/compare/softmax_error.hpp"
+#include "common/kernel/error.hpp"
+#include "common/kernel/grid.hpp"
 
 namespace unfused {
 

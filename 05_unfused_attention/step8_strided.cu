@@ -17,7 +17,7 @@
 
 #include "05_unfused_attention.hpp"
 #include "common/kernel/check.hpp"
-#include "common/data/error.hpp"
+#include "common/kernel/error.hpp"
 #include "common/kernel/grid.hpp"
 
 namespace unfused {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "05_unfused_attention.hpp"
-#include "common/data/error.hpp"
+#include "common/kernel/error.hpp"
 #include "common/testing/testing.hpp"
 
 using namespace tutorial;

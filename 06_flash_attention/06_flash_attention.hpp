@@ -23,9 +23,9 @@
 #include <span>
 #include <vector>
 
-#include "common/kernel/check.hpp"
 #include "common/compare/compare.hpp"
-#include "common/data/error.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/error.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/step.hpp"
 

@@ -4,9 +4,9 @@
 
 #include "05_unfused_attention.hpp"
 #include "06_flash_attention.hpp"
-#include "common/program/chapter.hpp"
 #include "common/data/npy.hpp"
 #include "common/measure/row_major_blas.hpp"
+#include "common/program/chapter.hpp"
 
 namespace tutorial::flash {
 namespace {
@@ -75,7 +75,6 @@ void run_joint_tiling(Chapter& chapter, const Attention& shape, Input& input_q, 
       sample_rows(m, static_cast<int64_t>(1e8 / std::max(1.0, 1.0 * n * k)) + 1, chapter.seed());
   const Expected want = joint::reference(A, B, C, n, k, rows);
   Row row = {.name = joint::steps[0].name,
-             .idea = joint::steps[0].idea,
              .launch =
                  [&](float* out) {
                    joint::joint_tiling(a.data(), b.data(), c.data(), out, nullptr, m, n, k);
@@ -167,9 +166,12 @@ void body(Chapter& chapter) {
   chapter.size("--head-dim", shape.HS, {.gpu = 64, .cpu = 32}, "head size");
   chapter.flag("--causal,!--full", shape.causal,
                "query i sees keys up to i + (seq-kv − seq); --full: all keys");
-  Input& input_q = chapter.input("q", {{"--batch"}, {"--heads"}, {"--seq"}, {"--head-dim"}}, "queries");
-  Input& input_k = chapter.input("k", {{"--batch"}, {"--kv-heads"}, {"--seq-kv"}, {"--head-dim"}}, "keys");
-  Input& input_v = chapter.input("v", {{"--batch"}, {"--kv-heads"}, {"--seq-kv"}, {"--head-dim"}}, "values");
+  Input& input_q =
+      chapter.input("q", {{"--batch"}, {"--heads"}, {"--seq"}, {"--head-dim"}}, "queries");
+  Input& input_k =
+      chapter.input("k", {{"--batch"}, {"--kv-heads"}, {"--seq-kv"}, {"--head-dim"}}, "keys");
+  Input& input_v =
+      chapter.input("v", {{"--batch"}, {"--kv-heads"}, {"--seq-kv"}, {"--head-dim"}}, "values");
   chapter.steps(joint::steps);
   chapter.steps(steps);
   chapter.output_name("out");
@@ -201,15 +203,15 @@ void body(Chapter& chapter) {
                   {.flop = flop, .bytes = 8 * (rows + kv_rows) * shape.HS + 4 * rows},
                   {shape.B, shape.NH, shape.Tq, shape.HS},
                   8 * rows + (runs_unfused ? unfused_bytes(shape) : 0));
-  if (runs_joint && shape.B * shape.NH > 0) run_joint_tiling(chapter, shape, input_q, input_k, input_v, !runs_attention);
+  if (runs_joint && shape.B * shape.NH > 0)
+    run_joint_tiling(chapter, shape, input_q, input_k, input_v, !runs_attention);
   if (!runs_attention) return;
 
   // The whole result where the host can afford a reference, else some rows of it.
   const double products = std::max(1.0, 1.0 * shape.Tk * shape.HS);
   const std::vector<int64_t> some = sample_rows(
       shape.rows(), static_cast<int64_t>(std::max(64.0, 2e8 / products)), chapter.seed());
-  const Reference want =
-      reference(shape, input_q.host(), input_k.host(), input_v.host(), some);
+  const Reference want = reference(shape, input_q.host(), input_k.host(), input_v.host(), some);
   DeviceBuffer<float> lse(shape.rows()), scratch(shape.rows());
   const Check check_out = [&](std::span<const float> got, const Layout& layout) {
     return compare_rows(got, want.out, some, layout);
@@ -226,13 +228,12 @@ void body(Chapter& chapter) {
   for (const auto& step : steps)
     if (chapter.selected(step.name))
       chapter.run(Row{.name = step.name,
-                      .idea = step.idea,
                       .tile = step.tile,
                       .needs = step.needs,
                       .launch =
                           [&](float* out) {
-                            step.launch(shape, input_q.device(), input_k.device(),
-                                        input_v.device(), out, lse.data(), scratch.data());
+                            step.launch(shape, input_q.device(), input_k.device(), input_v.device(),
+                                        out, lse.data(), scratch.data());
                           },
                       .before =
                           [&](float*) {
@@ -252,5 +253,7 @@ void body(Chapter& chapter) {
 }  // namespace tutorial::flash
 
 int main(int argc, char** argv) {
-  return tutorial::run_chapter(argc, argv, "06_flash_attention", {{"", "attention in one kernel, without the T×T scores in memory", tutorial::flash::body}});
+  return tutorial::run_chapter(
+      argc, argv, "06_flash_attention",
+      {{"", "attention in one kernel, without the T×T scores in memory", tutorial::flash::body}});
 }

@@ -37,7 +37,8 @@ static __device__ float4 load4(const float* p) {
   return *reinterpret_cast<const float4*>(p);
 }
 
-/// The TX neighbours that share rows reduce as a warp does (common/kernel/reduce.cuh), in fewer rounds.
+/// The TX neighbours that share rows reduce as a warp does (common/kernel/reduce.cuh), in fewer
+/// rounds.
 template <int TX>
 __device__ float row_max(float value) {
   for (int offset = TX / 2; offset > 0; offset /= 2)

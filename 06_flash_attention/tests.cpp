@@ -311,10 +311,10 @@ TEST_CASE("joint tiling: the kernels do what the formulas say, rounded up where 
             (n > 0 ? across * m * k : 0) + down * across * k * n + down * n * k + m * k);
       if (device_has_clock() || b != joint::tile_for(k)) continue;
       // The simulator sees every access, and counts what the kernel without a Count does.
-      reset_work();
-      joint::joint_tiling(p.a.data(), p.b.data(), p.c.data(), p.y.data(), nullptr, m, n, k);
-      const Work work = counted_work();
-      CHECK(work.global_load_bytes + work.global_store_bytes == 4 * one.accesses);
+      const Counts counts = counts_of([&] {
+        joint::joint_tiling(p.a.data(), p.b.data(), p.c.data(), p.y.data(), nullptr, m, n, k);
+      });
+      CHECK(counts.loads.bytes + counts.stores.bytes == 4 * one.accesses);
     }
   }
 }

@@ -7,19 +7,9 @@
 
 namespace tutorial {
 
-/// Work that a backend can count while kernels run, summed over all launches since reset_work().
-struct Work {
-  int64_t blocks = 0, threads = 0;
-  int64_t global_load_bytes = 0, global_store_bytes = 0;  // asked for by threads
-  int64_t shared_loads = 0, shared_stores = 0;            // accesses by threads
-  int64_t barriers = 0;                                   // __syncthreads of a whole block
-  int64_t warp_operations = 0;                            // shuffles, votes, __syncwarp, of a warp
-  int64_t atomics = 0;                                    // by threads
-};
-
 /// "NVIDIA H100 80GB HBM3 (sm_90, 132 SMs)", or the simulator with the reason that it is used.
 std::string device_description();
-/// True on a GPU; false where a time would mean nothing and Work is counted instead.
+/// True on a GPU; false where a time would mean nothing and profile.hpp counts instead.
 bool device_has_clock();
 /// Throws Error, one sentence, when the backend cannot run: no driver, no GPU, a GPU that the
 /// program was not built for.
@@ -38,8 +28,5 @@ void mark_device_memory_elements(const void* elements, int64_t bytes, int64_t el
 /// launch on:
 void switch_checks(bool on);
 void set_thread_order(uint64_t seed);  // of blocks and threads, shuffled; 0: the natural one
-
-void reset_work();
-Work counted_work();
 
 }  // namespace tutorial

@@ -3,7 +3,7 @@
 
 #include "common/backend/backend.hpp"
 #include "common/kernel/check.hpp"
-#include "common/data/error.hpp"
+#include "common/kernel/error.hpp"
 
 namespace tutorial {
 namespace {
@@ -93,11 +93,5 @@ void mark_device_memory_unwritten(void*, int64_t) {}
 void mark_device_memory_elements(const void*, int64_t, int64_t) {}
 void switch_checks(bool) {}
 void set_thread_order(uint64_t) {}
-
-void reset_work() {}
-
-Work counted_work() {
-  return {};
-}
 
 }  // namespace tutorial

@@ -1,5 +1,5 @@
 // What the kernels of a launch did and what they take. The CPU backend counts what the warps did
-// (common/simulator/profile.cpp), as on a GPU Nsight Compute does. On a GPU we know what a kernel
+// (common/simulator/trace.cpp), as on a GPU Nsight Compute does. On a GPU we know what a kernel
 // takes of a multiprocessor (common/backend/launches_gpu.cpp).
 #pragma once
 
@@ -67,7 +67,8 @@ struct Takes {
 struct KernelProfile {
   std::string kernel;
   int64_t launches = 0;
-  Takes takes = {};  // the last launch; on a GPU
+  int64_t blocks = 0, threads = 0;  // of all launches; counted on the CPU
+  Takes takes = {};                 // the last launch; on a GPU
   Counts total = {};
   std::vector<ProfiledLine> lines = {};  // ordered by path and line
 };

@@ -1,8 +1,8 @@
 #include "common/data/device_buffer.hpp"
 
 #include "common/backend/backend.hpp"
-#include "common/data/error.hpp"
-#include "common/measure/roofline.hpp"
+#include "common/data/text.hpp"
+#include "common/kernel/error.hpp"
 
 namespace tutorial::detail {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "common/data/error.hpp"
-#include "common/data/npy.hpp"
+#include "common/data/shape.hpp"
+#include "common/kernel/error.hpp"
 
 namespace tutorial {
 namespace {

@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "common/backend/backend.hpp"
-#include "common/kernel/check.hpp"
 #include "common/data/device_buffer.hpp"
+#include "common/kernel/check.hpp"
 #include "common/measure/roofline.hpp"
 #include "common/measure/timing.hpp"
 

@@ -1,8 +1,6 @@
 // How fast a problem could run at best (Williams, Waterman and Patterson, "Roofline", CACM 2009).
 #pragma once
 
-#include <string>
-
 namespace tutorial {
 
 /// The least work that any program for the problem must do.
@@ -27,8 +25,5 @@ const Ceiling& measured_ceiling();
 double bound_seconds(const Cost& cost, const Ceiling& ceiling);
 /// True when arithmetic, not memory, gives bound_seconds.
 bool bound_by_arithmetic(const Cost& cost, const Ceiling& ceiling);
-
-/// "17.2 GFLOP", "201 MB", "3.00 TB/s": three significant digits and a unit prefix.
-std::string with_prefix(double value, const char* unit);
 
 }  // namespace tutorial

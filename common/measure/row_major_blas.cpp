@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/kernel/check.hpp"
-#include "common/data/error.hpp"
+#include "common/kernel/error.hpp"
 
 namespace tutorial {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "common/kernel/check.hpp"
 #include "common/data/device_buffer.hpp"
-#include "common/data/error.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/error.hpp"
 #include "common/measure/timing.hpp"
 
 namespace tutorial {

@@ -4,11 +4,33 @@
 #include <algorithm>
 #include <iostream>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
-#include "common/program/state.hpp"
+#include "common/data/files.hpp"
+#include "common/program/table.hpp"
 
 namespace tutorial {
+
+struct Chapter::State {
+  std::vector<char*> words;  // of the command line, without --part
+  std::string name, summary;
+  Declared declared;
+  RunOptions options;  // from parse() on
+  Problem problem;
+  Outcome outcome;
+  std::vector<std::string> notes;
+
+  bool times() const { return device_has_clock() && options.repeats > 0; }
+  bool run(const Row& row, Role role) {
+    return run_row(row, role, {name, declared, options, problem, outcome});
+  }
+  void print_table() const {
+    if (!outcome.results.empty())
+      std::cout << '\n' << table_text(outcome.results, device_has_clock(), options.all_columns);
+  }
+  void write_files() const;
+};
 
 Chapter::Chapter(const std::vector<char*>& words, const std::string& name, const Part& part,
                  const std::vector<Part>& parts)
@@ -26,49 +48,45 @@ Chapter::Chapter(const std::vector<char*>& words, const std::string& name, const
 Chapter::~Chapter() = default;
 
 void Chapter::size(const char* option, int64_t& value, DefaultSize usual, const char* help) {
-  state_->sizes.push_back({option, &value, usual, "", help, ""});
+  state_->declared.sizes.push_back({option, &value, usual, "", help, ""});
 }
 
 void Chapter::size_like(const char* option, int64_t& value, const char* other, const char* help) {
-  state_->sizes.push_back({option, &value, {0, 0}, other, help, ""});
+  state_->declared.sizes.push_back({option, &value, {0, 0}, other, help, ""});
 }
 
 void Chapter::flag(const char* option, bool& value, const char* help) {
-  state_->flags.push_back({option, &value, help});
+  state_->declared.flags.push_back({option, &value, help});
 }
 
 void Chapter::text(const char* option, std::string& value, const char* help) {
-  state_->texts.push_back({option, &value, help});
+  state_->declared.texts.push_back({option, &value, help});
 }
 
 void Chapter::number(const char* option, double& value, const char* help) {
-  state_->numbers.push_back({option, &value, help});
+  state_->declared.numbers.push_back({option, &value, help});
 }
 
 Input& Chapter::input(const char* name, std::vector<Extent> shape, const char* help) {
-  return state_->inputs.emplace_back(name, std::move(shape), help);
+  return state_->declared.inputs.emplace_back(name, std::move(shape), help);
 }
 
 void Chapter::add_step(std::string name, std::string idea, std::string needs) {
-  state_->steps.push_back({std::move(name), std::move(idea), std::move(needs)});
+  state_->declared.steps.push_back({std::move(name), std::move(idea), std::move(needs)});
 }
 
 void Chapter::parse() {
-  state_->read_command_line();
-  require_device();
-  state_->settle_sizes();
+  state_->options = parse_options(state_->words, state_->name, state_->summary, state_->declared);
 }
 
 uint64_t Chapter::seed() const {
-  return static_cast<uint64_t>(state_->seed);
+  return static_cast<uint64_t>(state_->options.seed);
 }
 int Chapter::repeats() const {
-  return state_->repeats;
+  return state_->options.repeats;
 }
-
 bool Chapter::selected(const std::string& step) const {
-  const auto& kernels = state_->kernels;
-  return kernels.empty() || std::find(kernels.begin(), kernels.end(), step) != kernels.end();
+  return is_selected(state_->options, step);
 }
 
 namespace {
@@ -88,13 +106,14 @@ std::string bound_text(const Cost& cost, bool measured) {
 
 void Chapter::problem(const std::string& line, Cost cost, std::vector<int64_t> output,
                       double scratch_bytes) {
-  state_->problem_line = line;
-  state_->cost = cost;
-  state_->output_shape = std::move(output);
-  state_->require_memory(scratch_bytes);
+  Problem& problem = state_->problem;
+  require_memory(state_->declared, output, scratch_bytes);
+  problem.device = device_description();
+  problem.line = line;
+  problem.cost = cost;
+  problem.output_shape = std::move(output);
 
-  state_->device = device_description();
-  std::string head = state_->name + " · " + state_->device;
+  std::string head = state_->name + " · " + problem.device;
   if (state_->times())
     head += " · fp32 peak " + with_prefix(measured_ceiling().flop_per_s, "FLOP/s") + ", copy " +
             with_prefix(measured_ceiling().bytes_per_s, "B/s") + " (measured)";
@@ -102,7 +121,7 @@ void Chapter::problem(const std::string& line, Cost cost, std::vector<int64_t> o
     head += device_has_clock() ? " · checked, not timed" : " · counts, not GPU times";
   say(head);
   say(line);
-  if (element_count(state_->output_shape) > 0 && cost.bytes > 0)
+  if (element_count(problem.output_shape) > 0 && cost.bytes > 0)
     say(with_prefix(cost.flop, "FLOP") + ", at least " + with_prefix(cost.bytes, "B") + ", " +
         three_digits(cost.intensity()) + " FLOP/byte" + bound_text(cost, state_->times()));
   else
@@ -110,13 +129,14 @@ void Chapter::problem(const std::string& line, Cost cost, std::vector<int64_t> o
 }
 
 void Chapter::check_with(Check check) {
-  state_->check = std::move(check);
+  state_->problem.check = std::move(check);
 }
 void Chapter::symbols(const std::map<std::string, int64_t>& values) {
-  for (const auto& [name, value] : values) state_->symbols[name] = static_cast<double>(value);
+  for (const auto& [name, value] : values)
+    state_->problem.symbols[name] = static_cast<double>(value);
 }
 void Chapter::output_name(const std::string& name) {
-  state_->output_name = name;
+  state_->problem.output_name = name;
 }
 void Chapter::say(const std::string& line) {
   std::cout << line << std::endl;
@@ -126,45 +146,45 @@ void Chapter::note(const std::string& line) {
 }
 
 bool Chapter::run(Row row) {
-  return state_->run_row(row, false);
+  return state_->run(row, Role::step);
 }
 
 void Chapter::vendor(const std::string& name, std::function<void(float*)> launch,
                      std::function<void(float*)> before) {
-  Row row = {};
-  row.name = name;
-  row.launch = std::move(launch);
-  row.before = std::move(before);
-  state_->run_row(row, true);
+  vendor(Row{.name = name, .launch = std::move(launch), .before = std::move(before)});
+}
+void Chapter::vendor(Row row) {
+  state_->run(row, Role::vendor);
 }
 
 void Chapter::State::write_files() const {
-  if (!profile_csv_path.empty()) write_file(profile_csv_path, profile_csv);
-  if (!csv_path.empty()) write_file(csv_path, csv_text(results, name, device, problem_line));
-  if (output_path.empty()) return;
-  const bool any_wrong = std::any_of(results.begin(), results.end(), [](const Result& result) {
+  if (!options.profile_csv_path.empty()) write_file(options.profile_csv_path, outcome.profile_csv);
+  if (!options.csv_path.empty())
+    write_file(options.csv_path, csv_text(outcome.results, name, problem));
+  if (options.output_path.empty()) return;
+  const bool any_wrong = std::ranges::any_of(outcome.results, [](const Result& result) {
     return result.verdict == Verdict::wrong || result.verdict == Verdict::failed;
   });
   if (any_wrong) {
-    std::cout << "\nnothing was written to " << output_path << ", because a kernel was wrong\n";
-  } else if (output_step.empty()) {
-    throw Error("nothing was written to " + output_path +
+    std::cout << "\nnothing was written to " << options.output_path
+              << ", because a kernel was wrong\n";
+  } else if (outcome.output_step.empty()) {
+    throw Error("nothing was written to " + options.output_path +
                 ", because none of the kernels asked for can run here");
   } else {
-    write_npy(output_path, output);
-    std::cout << "\nwrote " << output_path << ": " << output_name << ", "
-              << shape_text(output.shape) << ", from " << output_step << "\n";
+    write_npy(options.output_path, outcome.output);
+    std::cout << "\nwrote " << options.output_path << ": " << problem.output_name << ", "
+              << shape_text(outcome.output.shape) << ", from " << outcome.output_step << "\n";
   }
 }
 
 int Chapter::finish() {
-  const auto& results = state_->results;
-  if (!results.empty()) std::cout << '\n' << table_text(results, device_has_clock());
+  state_->print_table();
   if (!state_->notes.empty()) std::cout << '\n';
   for (const std::string& line : state_->notes) std::cout << line << '\n';
 
   int wrong = 0, failed = 0;
-  for (const Result& result : results) {
+  for (const Result& result : state_->outcome.results) {
     wrong += result.verdict == Verdict::wrong;
     failed += result.verdict == Verdict::failed;
   }
@@ -182,7 +202,8 @@ std::string names_of(const std::vector<Part>& parts) {
   std::vector<std::string> names;
   for (const Part& part : parts)
     if (*part.name != '\0') names.push_back(part.name);
-  return names.empty() ? "this chapter has no parts: leave --part out" : "--part takes " + join(names);
+  return names.empty() ? "this chapter has no parts: leave --part out"
+                       : "--part takes " + join(names);
 }
 
 /// Takes `--part NAME` out of the command line. Throws Error when there is no such part.
@@ -192,8 +213,7 @@ const Part& choose_part(std::vector<char*>& words, const std::vector<Part>& part
     const std::string word = words[i];
     const bool is_apart = word == "--part";  // its value is the next word
     if (!is_apart && !word.starts_with("--part=")) continue;
-    if (is_apart && i + 1 == words.size())
-      throw Error("--part needs a name; " + names_of(parts));
+    if (is_apart && i + 1 == words.size()) throw Error("--part needs a name; " + names_of(parts));
     wanted = is_apart ? words[i + 1] : word.substr(7);
     if (wanted.empty()) throw Error("--part needs a name; " + names_of(parts));
     const auto first = words.begin() + static_cast<std::ptrdiff_t>(i);
@@ -231,8 +251,7 @@ int run_chapter(int argc, char** argv, const char* name, const std::vector<Part>
   } catch (const std::length_error&) {  // what std::vector throws for more than it could ever hold
     return stop(too_large, 2);
   } catch (const std::exception& error) {  // a CudaError outside of a row, say: show what there is
-    if (!chapter->state_->results.empty())
-      std::cout << '\n' << table_text(chapter->state_->results, device_has_clock());
+    if (chapter) chapter->state_->print_table();
     return stop(error.what(), 1);
   }
 }

@@ -26,41 +26,17 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "common/backend/backend.hpp"
-#include "common/compare/compare.hpp"
-#include "common/data/error.hpp"
-#include "common/measure/roofline.hpp"
+#include "common/data/text.hpp"
+#include "common/kernel/error.hpp"
 #include "common/program/inputs.hpp"
-#include "common/kernel/step.hpp"
+#include "common/program/options.hpp"
+#include "common/program/row.hpp"
 
 namespace tutorial {
-
-/// A size's default: large on a GPU, small enough for the simulator on the CPU.
-struct DefaultSize {
-  int64_t gpu, cpu;
-};
-
-/// Compares the output (on the host) with the reference. `layout` comes with the shape and the
-/// step's tile filled in.
-using Check = std::function<Comparison(std::span<const float> got, const Layout& layout)>;
-
-/// One line of the table. What is left empty is the chapter's.
-struct Row {
-  std::string name;
-  std::string idea = {};
-  Tile tile = {};
-  std::string needs = {};                   // as in Step
-  std::function<void(float*)> launch = {};  // writes the output; timed
-  std::function<void(float*)> before = {};  // before each launch, not timed: restores what it reads
-  std::vector<int64_t> shape = {};          // of the output, else the chapter's
-  Check check = {};
-  Cost cost = {};  // for this row's own "of bound" (a stage of a pipeline), else the chapter's
-  bool is_stage = false;  // indented in the table; no "of vendor"; not what --output writes
-};
 
 class Chapter;
 
@@ -116,7 +92,8 @@ class Chapter {
   void check_with(Check check);
   /// The name of the output in reports: "C", "y". Default "C".
   void output_name(const std::string& name);
-  /// What the letters in the steps' headers stand for, for --profile (common/program/cost_model.hpp).
+  /// What the letters in the steps' headers stand for, for --profile
+  /// (common/program/cost_model.hpp).
   void symbols(const std::map<std::string, int64_t>& values);
   /// A line printed before or below the table.
   void say(const std::string& line);
@@ -129,7 +106,6 @@ class Chapter {
            std::function<void(float*)> before = {}) {
     if (selected(step.name))
       run(Row{.name = step.name,
-              .idea = step.idea,
               .tile = step.tile,
               .needs = step.needs,
               .launch = std::move(launch),
@@ -140,6 +116,8 @@ class Chapter {
   /// The vendor's routine for the whole problem: the 100 % of the column "of <name>".
   void vendor(const std::string& name, std::function<void(float*)> launch,
               std::function<void(float*)> before = {});
+  /// The same with an output, a check or a cost of its own.
+  void vendor(Row row);
 
  private:
   friend int run_chapter(int, char**, const char*, const std::vector<Part>&);

@@ -7,7 +7,7 @@
 #include <regex>
 #include <string_view>
 
-#include "common/data/error.hpp"
+#include "common/kernel/error.hpp"
 
 namespace tutorial {
 namespace {

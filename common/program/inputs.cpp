@@ -1,110 +1,67 @@
-// Sizes from options and files, and the inputs' values.
+#include "common/program/inputs.hpp"
+
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <cmath>
 #include <stdexcept>
 
-#include "common/program/state.hpp"
+#include "common/backend/backend.hpp"
+#include "common/data/npy.hpp"
+#include "common/data/text.hpp"
+#include "common/kernel/error.hpp"
+#include "common/program/options.hpp"
 
 namespace tutorial {
-
-std::string join(const std::vector<std::string>& words) {
-  std::string joined;
-  for (const std::string& word : words) joined += (joined.empty() ? "" : ", ") + word;
-  return joined;
-}
-
-int64_t parse_whole(const std::string& option, const std::string& text, int64_t least,
-                    int64_t most) {
-  int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, status] = std::from_chars(text.data(), end, value);
-  const std::string given = option + " \"" + text + "\" ";
-  if (status == std::errc::invalid_argument || stop != end)
-    throw Error(given + "is not a whole number; give one like 64");
-  const bool overflow = status == std::errc::result_out_of_range;
-  if (overflow ? text[0] == '-' : value < least)
-    throw Error(given + "is too small; give " + std::to_string(least) + " or more");
-  if (overflow || value > most)
-    throw Error(given + "is too large; give at most " + std::to_string(most));
-  return value;
-}
-
-double parse_number(const std::string& option, const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, status] = std::from_chars(text.data(), end, value);
-  if (status != std::errc() || stop != end || !std::isfinite(value))
-    throw Error(option + " \"" + text + "\" is not a number; give one like 0.5");
-  return value;
-}
-
 namespace {
 
 std::string without_dashes(const std::string& option) {
   return option.substr(std::min(option.find_first_not_of('-'), option.size()));
 }
 
+SizeOption& find_size(Declared& declared, const std::string& option) {
+  for (SizeOption& candidate : declared.sizes)
+    if (candidate.option == option) return candidate;
+  throw std::logic_error("the chapter has declared no size " + option);
+}
+
 }  // namespace
 
-std::string Chapter::State::extents_text(const Input& input) const {
+std::string extents_text(const Input& input) {
   std::vector<std::string> words;
-  for (const Extent& extent : input.extents)
+  for (const Extent& extent : input.extents())
     words.push_back((extent.times == 1 ? "" : std::to_string(extent.times) + "·") +
                     without_dashes(extent.option));
   return "(" + join(words) + ")";
 }
 
-std::string Chapter::State::sizes_text() const {
-  std::string text;
-  for (const SizeOption& size : sizes) {
-    std::string word = without_dashes(size.option);
-    if (word.size() == 1) word[0] = static_cast<char>(std::toupper(word[0]));
-    text += (text.empty() ? "" : " ") + word + "=" + std::to_string(*size.value);
-  }
-  return text;
-}
-
-Input& Chapter::State::find_input(const std::string& input) {
-  for (Input& candidate : inputs)
-    if (candidate.name == input) return candidate;
-  throw std::logic_error("the chapter has declared no input \"" + input + "\"");
-}
-
-SizeOption& Chapter::State::find_size(const std::string& option) {
-  for (SizeOption& candidate : sizes)
-    if (candidate.option == option) return candidate;
-  throw std::logic_error("the chapter has declared no size " + option);
-}
-
-void Chapter::State::read_input(const std::string& assignment) {
+void read_input(Declared& declared, const std::string& assignment) {
   std::vector<std::string> known;
-  for (const Input& input : inputs) known.push_back(input.name);
+  for (const Input& input : declared.inputs) known.push_back(input.name());
   const size_t equals = assignment.find('=');
   if (equals == std::string::npos)
     throw Error("--input \"" + assignment + "\" has no \"=\"; write name=file.npy, where name is " +
                 join(known));
   const std::string input_name = assignment.substr(0, equals);
   const std::string path = assignment.substr(equals + 1);
-  if (std::find(known.begin(), known.end(), input_name) == known.end())
+  const auto found =
+      std::find_if(declared.inputs.begin(), declared.inputs.end(),
+                   [&](const Input& candidate) { return candidate.name() == input_name; });
+  if (found == declared.inputs.end())
     throw Error("there is no input \"" + input_name + "\" here; --input takes " + join(known));
 
-  Input& input = find_input(input_name);
-  if (input.from_file)
+  Input& input = *found;
+  if (input.is_from_file())
     throw Error("--input gives " + input_name + " more than once; leave one file");
   Tensor tensor = read_npy(path);
   const std::string file = path + " (" + shape_text(tensor.shape) + ")";
   const std::string expected = input_name + " must be " + extents_text(input);
-  if (tensor.shape.size() != input.extents.size())
+  if (tensor.shape.size() != input.extents().size())
     throw Error(path + " has shape " + shape_text(tensor.shape) + ", but " + expected);
   for (size_t i = 0; i < tensor.shape.size(); ++i) {
-    const Extent& extent = input.extents[i];
+    const Extent& extent = input.extents()[i];
     const int64_t length = tensor.shape[i];
     if (length % extent.times != 0)
       throw Error(path + " has shape " + shape_text(tensor.shape) + ", but " + expected + " and " +
                   std::to_string(length) + " is not a multiple of " + std::to_string(extent.times));
-    SizeOption& size = find_size(extent.option);
+    SizeOption& size = find_size(declared, extent.option);
     const int64_t value = length / extent.times;
     if (!size.source.empty() && value != *size.value)
       throw Error(file + " makes " + size.option + " " + std::to_string(value) + ", but " +
@@ -115,24 +72,38 @@ void Chapter::State::read_input(const std::string& assignment) {
   input.take(std::move(tensor.values));
 }
 
-void Chapter::State::settle_sizes() {
-  for (SizeOption& size : sizes)
+void settle_sizes(Declared& declared, Init init, uint64_t seed) {
+  for (SizeOption& size : declared.sizes)
     if (size.source.empty() && size.like.empty())
       *size.value = device_has_clock() ? size.usual.gpu : size.usual.cpu;
-  for (SizeOption& size : sizes)  // after all that it may be like
-    if (size.source.empty() && !size.like.empty()) *size.value = *find_size(size.like).value;
-  uint64_t number = 0;
-  for (Input& input : inputs) {
-    input.init = init;
-    input.seed = static_cast<uint64_t>(seed) + number++;  // so that A is unlike B
-    for (const Extent& extent : input.extents)
-      input.shape.push_back(extent.times * *find_size(extent.option).value);
-    element_count(input.shape);  // throws where it overflows
+  for (SizeOption& size : declared.sizes)  // after all that it may be like
+    if (size.source.empty() && !size.like.empty())
+      *size.value = *find_size(declared, size.like).value;
+  for (Input& input : declared.inputs) {
+    std::vector<int64_t> shape;
+    for (const Extent& extent : input.extents())
+      shape.push_back(extent.times * *find_size(declared, extent.option).value);
+    element_count(shape);                          // throws where it overflows
+    input.settle(std::move(shape), init, seed++);  // another seed for each: A is unlike B
   }
 }
 
+Input::Input(std::string name, std::vector<Extent> extents, std::string help)
+    : name_(std::move(name)), help_(std::move(help)), extents_(std::move(extents)) {}
+
+void Input::take(std::vector<float> values) {
+  values_ = std::move(values);
+  is_from_file_ = true;
+}
+
+void Input::settle(std::vector<int64_t> shape, Init init, uint64_t seed) {
+  shape_ = std::move(shape);
+  init_ = init;
+  seed_ = seed;
+}
+
 const std::vector<float>& Input::host() {
-  if (!values_) values_ = make_values(shape, init, seed);
+  if (!values_) values_ = make_values(shape_, init_, seed_);
   return *values_;
 }
 
@@ -141,10 +112,11 @@ const float* Input::device() {
   return copy_->data();
 }
 
-void Chapter::State::require_memory(double scratch_bytes) const {
+void require_memory(const Declared& declared, const std::vector<int64_t>& output_shape,
+                    double scratch_bytes) {
   double needed = scratch_bytes + 4.0 * static_cast<double>(element_count(output_shape));
-  for (const Input& input : inputs)
-    if (!input.is_on_device()) needed += 4.0 * static_cast<double>(element_count(input.shape));
+  for (const Input& input : declared.inputs)
+    if (!input.is_on_device()) needed += 4.0 * static_cast<double>(element_count(input.shape()));
   size_t free = 0, total = 0;
   CUDA_CHECK(cudaMemGetInfo(&free, &total));
   if (needed > static_cast<double>(free))

@@ -1,4 +1,4 @@
-// A tensor that a chapter's program takes from a file, or makes.
+// A tensor that a chapter's program takes from a file, or makes; and the sizes that files give.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,8 @@
 
 namespace tutorial {
 
+struct Declared;  // options.hpp
+
 /// One extent of an input: the size option that it equals, or that it is a multiple of.
 struct Extent {
   const char* option;
@@ -20,27 +22,45 @@ struct Extent {
 /// Its values are there after Chapter::parse().
 class Input {
  public:
-  Input(std::string input_name, std::vector<Extent> shape, std::string help_text)
-      : name(std::move(input_name)), extents(std::move(shape)), help(std::move(help_text)) {}
+  Input(std::string name, std::vector<Extent> extents, std::string help);
 
   /// The values: read from the file by parse(), or made at the first call.
   const std::vector<float>& host();
   /// Their copy on the device, made at the first call: fetch it before anything is timed.
   const float* device();
 
-  std::string name;
-  std::vector<Extent> extents;
-  std::string help;
-  bool from_file = false;
+  const std::string& name() const { return name_; }
+  const std::string& help() const { return help_; }
+  const std::vector<Extent>& extents() const { return extents_; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  bool is_from_file() const { return is_from_file_; }
   bool is_on_device() const { return copy_.has_value(); }
-  std::vector<int64_t> shape = {};  // known after parse()
-  Init init = Init::uniform;        // of values that no file gives
-  uint64_t seed = 0;
-  void take(std::vector<float> values) { values_ = std::move(values), from_file = true; }
+
+  // For parse().
+  void take(std::vector<float> values);  // from a file
+  void settle(std::vector<int64_t> shape, Init init, uint64_t seed);
 
  private:
+  std::string name_, help_;
+  std::vector<Extent> extents_;
+  bool is_from_file_ = false;
+  std::vector<int64_t> shape_;
+  Init init_ = Init::uniform;  // of values that no file gives
+  uint64_t seed_ = 0;
   std::optional<std::vector<float>> values_;
   std::optional<DeviceBuffer<float>> copy_;
 };
+
+/// Reads "name=file.npy" and takes sizes from the file's shape. Throws Error.
+void read_input(Declared& declared, const std::string& assignment);
+/// Gives each size that nobody set its default, and each input its shape.
+void settle_sizes(Declared& declared, Init init, uint64_t seed);
+/// "(batch, 3·channels)"
+std::string extents_text(const Input& input);
+
+/// Throws Error when the device has too little free memory for the inputs, an output of this shape
+/// and `scratch_bytes` more.
+void require_memory(const Declared& declared, const std::vector<int64_t>& output_shape,
+                    double scratch_bytes);
 
 }  // namespace tutorial

@@ -17,19 +17,16 @@ inline void access(const void* address, size_t bytes, bool is_store, const void*
     return;
   }
   const AccessKind kind = is_store ? AccessKind::write : AccessKind::read;
-  const auto trace = [&](Access access) {
-    worker->profile->access(worker->current(), worker->call_before(instruction), access,
-                            reinterpret_cast<uintptr_t>(address), bytes);
+  const auto note = [&](Access access) {
+    worker->trace->access(worker->current(), worker->call_before(instruction), access,
+                          reinterpret_cast<uintptr_t>(address), bytes);
   };
   const uintptr_t at = reinterpret_cast<uintptr_t>(address);
   if (at - worker->device < kDeviceSpan) {
-    (is_store ? worker->work.global_store_bytes : worker->work.global_load_bytes) +=
-        static_cast<int64_t>(bytes);
-    if (worker->profile) trace(is_store ? Access::store : Access::load);
+    if (worker->trace) note(is_store ? Access::store : Access::load);
     if (worker->checks) worker->checks->global_access(at, bytes, kind, instruction);
   } else if (worker->is_shared(at)) {
-    (is_store ? worker->work.shared_stores : worker->work.shared_loads) += 1;
-    if (worker->profile) trace(is_store ? Access::shared_store : Access::shared_load);
+    if (worker->trace) note(is_store ? Access::shared_store : Access::shared_load);
     if (worker->checks) worker->checks->shared_access(at, bytes, kind, instruction);
   } else if (worker->checks && !worker->is_private(at)) {
     worker->checks->foreign_access(at, bytes, kind, instruction);
@@ -150,18 +147,18 @@ void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 void __tsan_func_entry(void*) {
   simulator::Worker* worker = simulator::current_worker();
-  if (worker && worker->profile) worker->profile->enter_function(worker->current());
+  if (worker && worker->trace) worker->trace->enter_function(worker->current());
 }
 void __tsan_func_exit() {
   simulator::Worker* worker = simulator::current_worker();
-  if (worker && worker->profile) worker->profile->leave_function(worker->current());
+  if (worker && worker->trace) worker->trace->leave_function(worker->current());
 }
 // Of -fsanitize-coverage=trace-pc: a basic block of the program begins.
 void __sanitizer_cov_trace_pc() {
   simulator::Worker* worker = simulator::current_worker();
-  if (worker && worker->profile)
-    worker->profile->block_entered(worker->current(),
-                                   worker->call_before(__builtin_return_address(0)));
+  if (worker && worker->trace)
+    worker->trace->block_entered(worker->current(),
+                                 worker->call_before(__builtin_return_address(0)));
 }
 void __tsan_init() {}
 void __tsan_atomic_thread_fence(int) {

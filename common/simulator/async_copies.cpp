@@ -32,17 +32,15 @@ void __pipeline_memcpy_async(void* shared, const void* global, size_t size, size
     worker.crash(SIGBUS, to % size != 0 ? shared : global,
                  static_cast<const char*>(instruction) - 1);
   if (read > 0) {
-    worker.work.global_load_bytes += static_cast<int64_t>(read);
-    if (worker.profile) {
+    if (worker.trace) {
       const uint32_t call = worker.call_before(instruction);
       const bool wide = read == 16;
-      worker.profile->access(worker.current(), call, wide ? Access::copy_from : Access::load, from,
-                             read);
-      if (wide) worker.profile->access(worker.current(), call, Access::copy_to, to, size);
+      worker.trace->access(worker.current(), call, wide ? Access::copy_from : Access::load, from,
+                           read);
+      if (wide) worker.trace->access(worker.current(), call, Access::copy_to, to, size);
     }
     if (worker.checks) worker.checks->global_access(from, read, AccessKind::read, instruction);
   }
-  worker.work.shared_stores += 1;
   if (worker.checks) worker.checks->shared_access(to, size, AccessKind::copy_begins, instruction);
   worker.async_copies.add(worker.current(), {shared, global, size, zfill, instruction});
 }

@@ -12,7 +12,6 @@ void count(const void* address, size_t bytes, const void* instruction) {
   using simulator::Access, simulator::AccessKind;
   simulator::Worker* worker = simulator::current_worker();
   if (worker == nullptr) return;
-  worker->work.atomics += 1;
   const uintptr_t at = reinterpret_cast<uintptr_t>(address);
   const bool is_global = at - worker->device < simulator::kDeviceSpan;
   if (!is_global && !worker->is_shared(at)) {
@@ -21,9 +20,9 @@ void count(const void* address, size_t bytes, const void* instruction) {
       worker->checks->foreign_access(at, bytes, AccessKind::atomic, instruction);
     return;
   }
-  if (worker->profile)
-    worker->profile->access(worker->current(), worker->call_before(instruction),
-                            is_global ? Access::atomic : Access::shared_atomic, at, bytes);
+  if (worker->trace)
+    worker->trace->access(worker->current(), worker->call_before(instruction),
+                          is_global ? Access::atomic : Access::shared_atomic, at, bytes);
   if (!worker->checks) return;
   if (is_global)
     worker->checks->global_access(at, bytes, AccessKind::atomic, instruction);

@@ -39,11 +39,4 @@ void set_thread_order(uint64_t seed) {
   simulator::set_thread_order(seed);
 }
 
-void reset_work() {
-  simulator::reset_work();
-}
-Work counted_work() {
-  return simulator::counted_work();
-}
-
 }  // namespace tutorial

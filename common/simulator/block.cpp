@@ -23,7 +23,8 @@ namespace simulator {
 namespace {
 
 constexpr size_t kSignalStack = 64 * 1024;
-constexpr unsigned char kPoison = 0xff;  // NaN as float, -1 as int: as in common/data/device_buffer.hpp
+constexpr unsigned char kPoison =
+    0xff;  // NaN as float, -1 as int: as in common/data/device_buffer.hpp
 
 unsigned char* map_pages(size_t bytes) {
   void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -146,8 +147,6 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   ready_.clear();
   ready_next_ = 0;
   fault_error_ = cudaSuccess;
-  work.blocks += 1;
-  work.threads += static_cast<int64_t>(threads_.size());
   poison_shared();
   if (checks_are_on() && own_checks_ == nullptr) own_checks_ = std::make_unique<Checks>(*this);
   checks = checks_are_on() ? own_checks_.get() : nullptr;
@@ -155,8 +154,8 @@ void Worker::run_block(const Grid& grid, uint3 block) {
     checks->begin_block(grid.number, block.x + gridDim.x * (block.y + gridDim.y * block.z),
                         static_cast<int>(threads_.size()));
   async_copies.begin_block();
-  profile = profiling() ? &own_profile_ : nullptr;
-  if (profile) profile->begin_block(static_cast<int>(threads_.size()));
+  trace = profiling() ? &own_trace_ : nullptr;
+  if (trace) trace->begin_block(static_cast<int>(threads_.size()));
   the_worker = this;
   try {
     if (sigsetjmp(crash_return_, 1) == 0)
@@ -287,7 +286,7 @@ void Worker::on_thread_finished(int thread) {
   const int end = std::min(warp + 32, static_cast<int>(threads_.size()));
   for (int t = warp; waiting_lanes_ > 0 && t < end; ++t)
     if (threads_[t].state == State::at_warp_operation) try_finish_warp(t);
-  if (profile && living_lanes(warp) == 0) profile->warp_finished(warp / 32);
+  if (trace && living_lanes(warp) == 0) trace->warp_finished(warp / 32);
 }
 
 /// Those of a warp that have not finished: a bit a lane. `first` is the warp's first thread.
@@ -335,9 +334,8 @@ void Worker::finish_barrier() {
     if (t != current_) ready_.push_back(t);
   }
   waiting_ = 0;
-  work.barriers += 1;
   if (checks) checks->barrier_passed(first.where);
-  if (profile) profile->barrier_passed(first.where);
+  if (trace) trace->barrier_passed(first.where);
 }
 
 // ---- Operations of a warp
@@ -454,10 +452,9 @@ bool Worker::try_finish_warp(int thread) {
   }
   // When a finishing thread completes the operation it is current_, but it is not among these
   // lanes.
-  work.warp_operations += 1;
   const unsigned living = living_lanes(warp);
   if (checks) checks->warp_passed(warp / 32, here, living);
-  if (profile) profile->warp_passed(warp / 32, asked.where, here == living);
+  if (trace) trace->warp_passed(warp / 32, asked.where, here == living);
   return true;
 }
 

@@ -11,14 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/backend/backend.hpp"
 #include "common/simulator/async_copies.hpp"
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/order.hpp"
-#include "common/simulator/profile.hpp"
 #include "common/simulator/spin_watch.hpp"
 #include "common/simulator/symbols.hpp"
+#include "common/simulator/trace.hpp"
 #include "device_functions.h"
 #include "launch_site.h"
 
@@ -104,11 +103,10 @@ class Worker {
   /// The same for a thread that waits in vain.
   [[noreturn]] void crash_in_spin(const void* instruction) { crash(kSpin, nullptr, instruction); }
 
-  tutorial::Work work;
   AsyncCopies async_copies;
   Checks* checks = nullptr;  // null when they are off
   Progress progress;
-  Profile* profile = nullptr;  // null when none is wanted
+  Trace* trace = nullptr;  // null when no profile is wanted
   const uintptr_t program = program_start();
   const uintptr_t device = device_begin();  // at hand for the test of every access
 
@@ -163,7 +161,7 @@ class Worker {
   std::string where_am_i(int thread) const;
 
   const Grid* grid_ = nullptr;
-  Profile own_profile_;
+  Trace own_trace_;
   std::vector<Thread> threads_;
   int current_ = 0, next_ = 0, finished_ = 0;
   int waiting_ = 0, waiting_lanes_ = 0;  // at a barrier; at an operation of a warp

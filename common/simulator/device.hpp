@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/backend/backend.hpp"
 #include "runtime_api.h"
 
 namespace simulator {
@@ -57,8 +56,5 @@ void set_kernel_fault(cudaError_t error);
 /// The dynamic shared memory that a launch of this kernel may ask for, when it has `fixed` bytes of
 /// static shared memory: what is left of 48 KB, or what cudaFuncSetAttribute allowed.
 size_t dynamic_shared_limit(const void* kernel, size_t fixed);
-
-tutorial::Work counted_work();
-void reset_work();
 
 }  // namespace simulator

@@ -55,8 +55,6 @@ class Pool {
     return {error_, report_};
   }
 
-  tutorial::Work total;
-
  private:
   void work(size_t number) {
     Worker worker;
@@ -69,11 +67,10 @@ class Pool {
       seen = generation_;
       lock.unlock();
       run_blocks(worker);
-      if (worker.profile)
+      if (worker.trace)
         add_profile(grid_->launch.kernel, grid_->launch.address, grid_->number,
-                    worker.profile->take());
+                    worker.trace->take());
       lock.lock();
-      add_work(worker);
       if (--busy_ == 0) done_.notify_all();
     }
   }
@@ -97,20 +94,6 @@ class Pool {
         next_block_ = blocks_;  // CUDA, too, gives the grid up
       }
     }
-  }
-
-  void add_work(Worker& worker) {
-    tutorial::Work& work = worker.work;
-    total.blocks += work.blocks;
-    total.threads += work.threads;
-    total.global_load_bytes += work.global_load_bytes;
-    total.global_store_bytes += work.global_store_bytes;
-    total.shared_loads += work.shared_loads;
-    total.shared_stores += work.shared_stores;
-    total.barriers += work.barriers;
-    total.warp_operations += work.warp_operations;
-    total.atomics += work.atomics;
-    work = {};
   }
 
   std::vector<std::thread> threads_;
@@ -221,13 +204,6 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
     publish(outcome.second);
     set_kernel_fault(outcome.first);
   }
-}
-
-tutorial::Work counted_work() {
-  return pool().total;
-}
-void reset_work() {
-  pool().total = {};
 }
 
 }  // namespace simulator

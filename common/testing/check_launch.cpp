@@ -5,6 +5,16 @@
 
 namespace tutorial {
 
+Counts counts_of(const std::function<void()>& launch) {
+  start_profile();
+  launch();
+  CUDA_CHECK_LAUNCH();
+  CUDA_CHECK(cudaDeviceSynchronize());
+  Counts counts;
+  for (const KernelProfile& kernel : take_profile(false)) counts += kernel.total;
+  return counts;
+}
+
 std::vector<int64_t> all_rows(int64_t count) {
   std::vector<int64_t> rows(static_cast<size_t>(count));
   std::iota(rows.begin(), rows.end(), 0);

@@ -10,16 +10,17 @@
 #include <vector>
 
 #include "common/backend/backend.hpp"
-#include "common/kernel/check.hpp"
+#include "common/backend/profile.hpp"
 #include "common/compare/compare.hpp"
 #include "common/data/device_buffer.hpp"
 #include "common/data/random.hpp"
+#include "common/kernel/check.hpp"
 #include "common/kernel/step.hpp"
 
 namespace tutorial {
 
-/// The step; skips the test, with the reason, when it cannot run on the backend at hand. The closing
-/// summary counts these.
+/// The step; skips the test, with the reason, when it cannot run on the backend at hand. The
+/// closing summary counts these.
 template <class Launcher>
 Step<Launcher> runnable(const Step<Launcher>& step) {
   const std::string reason = why_not_here(step.needs);
@@ -31,6 +32,9 @@ Step<Launcher> runnable(const Step<Launcher>& step) {
 ///
 ///   const auto step = EACH_STEP(steps);
 #define EACH_STEP(list) ::tutorial::runnable(GENERATE_COPY(from_range(list)))
+
+/// What the kernels that `launch` launches did, all together; on a GPU nothing is counted.
+Counts counts_of(const std::function<void()>& launch);
 
 /// 0, 1, …, count - 1: all rows, for references that compute the rows they are asked for.
 std::vector<int64_t> all_rows(int64_t count);

@@ -18,9 +18,3 @@ TEST_CASE("what a kernel needs is there, or the reason says what it is") {
   CHECK_THAT(why_not_here("sm_999a"), ContainsSubstring("needs sm_999a"));
   if (!device_has_clock()) CHECK_THAT(why_not_here("sm_90a"), ContainsSubstring("needs sm_90a"));
 }
-
-TEST_CASE("work is counted from the last reset") {
-  reset_work();
-  CHECK(counted_work().blocks == 0);
-  CHECK(counted_work().global_load_bytes == 0);
-}

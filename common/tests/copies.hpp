@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "common/program/chapter.hpp"
-#include "common/kernel/check.hpp"
 #include "common/data/npy.hpp"
+#include "common/kernel/check.hpp"
+#include "common/program/chapter.hpp"
 
 namespace tutorial::copies {
 

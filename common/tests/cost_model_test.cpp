@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "common/data/error.hpp"
+#include "common/kernel/error.hpp"
 
 using namespace tutorial;
 using Catch::Matchers::ContainsSubstring;

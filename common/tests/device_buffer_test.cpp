@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "common/data/error.hpp"
+#include "common/kernel/error.hpp"
 
 using namespace tutorial;
 using Catch::Matchers::ContainsSubstring;

@@ -1,5 +1,6 @@
 // .npy files: those that NumPy writes are read, what cannot be read is refused in one sentence.
 #include "common/data/npy.hpp"
+#include "common/data/files.hpp"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "common/data/error.hpp"
+#include "common/kernel/error.hpp"
 
 using namespace tutorial;
 using Catch::Matchers::ContainsSubstring;

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "common/data/error.hpp"
+#include "common/kernel/error.hpp"
 
 using namespace tutorial;
 using Catch::Matchers::ContainsSubstring;

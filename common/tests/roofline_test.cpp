@@ -1,5 +1,6 @@
 // The roofline's arithmetic, and numbers as text.
 #include "common/measure/roofline.hpp"
+#include "common/data/text.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <stdexcept>

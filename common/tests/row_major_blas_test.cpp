@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "common/data/error.hpp"
+#include "common/kernel/error.hpp"
 #include "common/testing/testing.hpp"
 
 using namespace tutorial;

@@ -4,9 +4,9 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "common/backend/backend.hpp"
-#include "common/kernel/check.hpp"
 #include "common/data/device_buffer.hpp"
-#include "common/data/error.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/error.hpp"
 
 using namespace tutorial;
 

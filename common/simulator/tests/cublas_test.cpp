@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "common/kernel/check.hpp"
 #include "common/compare/compare.hpp"
 #include "common/data/device_buffer.hpp"
 #include "common/data/random.hpp"
+#include "common/kernel/check.hpp"
 
 using tutorial::DeviceBuffer;
 

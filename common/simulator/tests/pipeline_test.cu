@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "common/kernel/check.hpp"
 #include "common/data/device_buffer.hpp"
+#include "common/kernel/check.hpp"
 #include "common/simulator/tests/run_kernel.hpp"
 
 using namespace tutorial;

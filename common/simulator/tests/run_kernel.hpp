@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/kernel/check.hpp"
 #include "common/data/device_buffer.hpp"
+#include "common/kernel/check.hpp"
 
 /// Calls `launch` with room for `count` elements in device memory, all bits set, and gives back
 /// what the kernel left there.

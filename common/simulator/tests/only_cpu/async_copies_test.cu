@@ -5,8 +5,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <vector>
 
-#include "common/kernel/check.hpp"
 #include "common/data/device_buffer.hpp"
+#include "common/kernel/check.hpp"
 #include "common/simulator/report.hpp"
 
 using namespace tutorial;

@@ -4,8 +4,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 
-#include "common/kernel/check.hpp"
 #include "common/data/device_buffer.hpp"
+#include "common/kernel/check.hpp"
 #include "common/simulator/report.hpp"
 
 using Catch::Matchers::ContainsSubstring;

@@ -4,8 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
-#include "common/kernel/check.hpp"
 #include "common/data/device_buffer.hpp"
+#include "common/kernel/check.hpp"
 
 using namespace tutorial;
 

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "common/kernel/check.hpp"
 #include "common/data/device_buffer.hpp"
+#include "common/kernel/check.hpp"
 #include "common/simulator/report.hpp"
 
 using Catch::Matchers::ContainsSubstring;

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "common/data/error.hpp"
-#include "common/data/npy.hpp"
+#include "common/data/files.hpp"
+#include "common/kernel/error.hpp"
 
 namespace tutorial {
 namespace {

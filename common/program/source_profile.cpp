@@ -1,21 +1,15 @@
-// --profile: the source of each kernel with what its lines did beside it.
+#include "common/program/source_profile.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <iostream>
 
-#include "common/program/state.hpp"
+#include "common/data/text.hpp"
 #include "common/program/cost_model.hpp"
 
 namespace tutorial {
 namespace {
-
-std::string text(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -52,12 +46,12 @@ std::string remark(const Kind& kind, const Traffic& traffic) {
   if (kind.is_shared) {
     const auto all = static_cast<double>(traffic.wavefronts);
     if (static_cast<double>(traffic.conflicts) >= kWaste * all)
-      words = text("%.1f", (all - static_cast<double>(traffic.conflicts)) / count) +
+      words = formatted("%.1f", (all - static_cast<double>(traffic.conflicts)) / count) +
               " passes would do without bank conflicts";
   } else if (32.0 * static_cast<double>(traffic.sectors) * (1 - kWaste) >=
              static_cast<double>(traffic.bytes)) {
-    words = text("%.0f %%", 100.0 * static_cast<double>(traffic.bytes) /
-                                (32.0 * static_cast<double>(traffic.sectors))) +
+    words = formatted("%.0f %%", 100.0 * static_cast<double>(traffic.bytes) /
+                                     (32.0 * static_cast<double>(traffic.sectors))) +
             " of what moves is asked for";
   }
   return words;
@@ -147,7 +141,7 @@ void print_model(const KernelProfile& profile, const std::map<std::string, doubl
       std::cout << "  " << what << ": " << formula << " = " << with_prefix(stated, "B")
                 << ", counted " << with_prefix(static_cast<double>(counted), "B");
       if (stated > 0)
-        std::cout << text(" (%+.1f %%)", 100 * (static_cast<double>(counted) / stated - 1));
+        std::cout << formatted(" (%+.1f %%)", 100 * (static_cast<double>(counted) / stated - 1));
       std::cout << '\n';
     };
     std::cout << "what " << base_name(line.path) << " says that it asks for\n";
@@ -159,9 +153,9 @@ void print_model(const KernelProfile& profile, const std::map<std::string, doubl
 
 }  // namespace
 
-void Chapter::State::print_profile(const std::string& step,
-                                   const std::vector<KernelProfile>& profiles) const {
-  std::cout << "\nprofile of " << step << " · " << sizes_text() << "\n";
+void print_profile(const std::string& title, const std::vector<KernelProfile>& profiles,
+                   const std::map<std::string, double>& symbols) {
+  std::cout << '\n' << title << '\n';
   if (profiles.empty()) std::cout << "no kernel of ours ran\n";
   for (const KernelProfile& profile : profiles) {
     std::cout << '\n'
@@ -181,26 +175,43 @@ void Chapter::State::print_profile(const std::string& step,
   std::cout << std::flush;
 }
 
-void Chapter::State::add_to_profile_csv(const std::string& step,
-                                        const std::vector<KernelProfile>& profiles) {
-  if (profile_csv.empty())
-    profile_csv =
-        "chapter,problem,step,kernel,launches,"
-        "load_requests,load_sectors,store_requests,store_sectors,"
-        "shared_load_requests,shared_load_passes,shared_load_conflicts,"
-        "shared_store_requests,shared_store_passes,shared_store_conflicts\n";
+namespace {
+
+struct CsvCount {
+  const char* head;
+  int64_t (*of)(const Counts& counts);
+};
+constexpr CsvCount kCsvCounts[] = {
+    {"load_requests", [](const Counts& c) { return c.loads.requests; }},
+    {"load_sectors", [](const Counts& c) { return c.loads.sectors; }},
+    {"store_requests", [](const Counts& c) { return c.stores.requests; }},
+    {"store_sectors", [](const Counts& c) { return c.stores.sectors; }},
+    {"shared_load_requests", [](const Counts& c) { return c.shared_loads.requests; }},
+    {"shared_load_passes", [](const Counts& c) { return c.shared_loads.wavefronts; }},
+    {"shared_load_conflicts", [](const Counts& c) { return c.shared_loads.conflicts; }},
+    {"shared_store_requests", [](const Counts& c) { return c.shared_stores.requests; }},
+    {"shared_store_passes", [](const Counts& c) { return c.shared_stores.wavefronts; }},
+    {"shared_store_conflicts", [](const Counts& c) { return c.shared_stores.conflicts; }},
+};
+
+}  // namespace
+
+std::string profile_csv_heads() {
+  std::string line = "chapter,problem,step,kernel,launches";
+  for (const CsvCount& count : kCsvCounts) line += std::string(",") + count.head;
+  return line + '\n';
+}
+
+std::string profile_csv_lines(const std::string& chapter, const std::string& sizes,
+                              const std::string& step, const std::vector<KernelProfile>& profiles) {
+  std::string lines;
   for (const KernelProfile& kernel : profiles) {
-    profile_csv += name + ",\"" + sizes_text() + "\"," + step + ",\"" + kernel.kernel + "\"," +
-                   std::to_string(kernel.launches);
-    const Counts& counts = kernel.total;
-    for (const int64_t count :
-         {counts.loads.requests, counts.loads.sectors, counts.stores.requests,
-          counts.stores.sectors, counts.shared_loads.requests, counts.shared_loads.wavefronts,
-          counts.shared_loads.conflicts, counts.shared_stores.requests,
-          counts.shared_stores.wavefronts, counts.shared_stores.conflicts})
-      profile_csv += "," + std::to_string(count);
-    profile_csv += '\n';
+    lines += chapter + ",\"" + sizes + "\"," + step + ",\"" + kernel.kernel + "\"," +
+             std::to_string(kernel.launches);
+    for (const CsvCount& count : kCsvCounts) lines += "," + std::to_string(count.of(kernel.total));
+    lines += '\n';
   }
+  return lines;
 }
 
 }  // namespace tutorial

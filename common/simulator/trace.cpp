@@ -1,4 +1,4 @@
-#include "common/simulator/profile.hpp"
+#include "common/simulator/trace.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +12,9 @@ namespace simulator {
 
 // ---- A worker's traces
 
-void Profile::begin_block(int threads) {
+void Trace::begin_block(int threads) {
+  profiled_.blocks += 1;
+  profiled_.threads += threads;
   for (Thread& thread : threads_) {
     thread.depth = 0;
     thread.trace.clear();  // of a launch that ended early
@@ -20,8 +22,8 @@ void Profile::begin_block(int threads) {
   threads_.resize(static_cast<size_t>(threads));
 }
 
-void Profile::access(int thread, uint32_t instruction, Access access, uintptr_t address,
-                     size_t bytes) {
+void Trace::access(int thread, uint32_t instruction, Access access, uintptr_t address,
+                   size_t bytes) {
   // A struct goes in pieces as large as a thread can move, 16 bytes at most.
   while (bytes > 0) {
     size_t piece = 16;
@@ -32,24 +34,24 @@ void Profile::access(int thread, uint32_t instruction, Access access, uintptr_t 
   }
 }
 
-void Profile::barrier_passed(Where where) {
+void Trace::barrier_passed(Where where) {
   for (size_t warp = 0; warp * 32 < threads_.size(); ++warp) walk(static_cast<int>(warp));
   ++profiled_.places[{where.file_name(), static_cast<int>(where.line())}].barriers;
 }
 
-void Profile::warp_passed(int warp, Where where, bool all) {
+void Trace::warp_passed(int warp, Where where, bool all) {
   if (all) walk(warp);
   ++profiled_.places[{where.file_name(), static_cast<int>(where.line())}].warp_operations;
 }
 
-void Profile::warp_finished(int warp) {
+void Trace::warp_finished(int warp) {
   walk(warp);
   const size_t first = static_cast<size_t>(warp) * 32;
   for (size_t t = first; t < std::min(first + 32, threads_.size()); ++t)
     spare_.push_back(std::move(threads_[t].trace));
 }
 
-void Profile::walk(int warp) {
+void Trace::walk(int warp) {
   const size_t first = static_cast<size_t>(warp) * 32;
   const size_t lanes = std::min<size_t>(32, threads_.size() - first);
   std::array<const Event*, 32> next{}, end{};
@@ -80,7 +82,7 @@ void Profile::walk(int warp) {
   for (size_t lane = 0; lane < lanes; ++lane) threads_[first + lane].trace.clear();
 }
 
-void Profile::count(const Event& event, const WarpRequest& request) {
+void Trace::count(const Event& event, const WarpRequest& request) {
   const bool is_copy = event.access == Access::copy_from || event.access == Access::copy_to;
   tutorial::Traffic& traffic =
       profiled_.instructions[{is_copy ? Access::load : event.access, event.instruction}];
@@ -176,6 +178,8 @@ void add_profile(const char* name, const void* address, uint32_t launch, const P
   if (kernel == kernels.end()) kernel = kernels.insert(kernel, Kernel{full, 0, 0, {}});
   if (kernel->last_launch != launch) ++kernel->launches;  // else another worker's part of it
   kernel->last_launch = launch;
+  kernel->profiled.blocks += profiled.blocks;
+  kernel->profiled.threads += profiled.threads;
   for (const auto& [key, traffic] : profiled.instructions)
     kernel->profiled.instructions[key] += traffic;
   for (const auto& [place, counts] : profiled.places) kernel->profiled.places[place] += counts;
@@ -198,6 +202,8 @@ std::vector<KernelProfile> take_profile(bool with_lines) {
   for (const simulator::Kernel& kernel : simulator::kernels) {
     profiles.push_back({.kernel = kernel.name,
                         .launches = kernel.launches,
+                        .blocks = kernel.profiled.blocks,
+                        .threads = kernel.profiled.threads,
                         .total = simulator::total(kernel.profiled)});
     if (with_lines) profiles.back().lines = simulator::by_line(kernel.profiled);
   }

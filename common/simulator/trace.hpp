@@ -34,12 +34,13 @@ enum class Access : uint8_t {
 
 /// What the instructions of a kernel did, and its barriers and warp operations by file and line.
 struct Profiled {
+  int64_t blocks = 0, threads = 0;
   std::map<std::pair<Access, uint32_t>, tutorial::Traffic> instructions;
   std::map<std::pair<std::string, int>, tutorial::Counts> places;
 };
 
-/// A worker's part of the profile.
-class Profile {
+/// What the threads of a worker's block did since they last met, and what came of it.
+class Trace {
  public:
   void begin_block(int threads);
 

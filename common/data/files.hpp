@@ -1,0 +1,19 @@
+// Files that appear under their name only when all of them is on the disk.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace tutorial {
+
+/// Writes beside `path` and renames, so that a failure leaves no partial file and an old file
+/// stays. Throws Error when it cannot.
+void write_file(const std::string& path, const std::string& text);
+/// The same for several parts, one after the other.
+void write_parts(const std::string& path, std::initializer_list<std::string_view> parts);
+
+/// Throws Error unless a file can be created at `path`. Creates nothing that stays.
+void require_writable(const std::string& path);
+
+}  // namespace tutorial

@@ -1,0 +1,150 @@
+// One row: poison the output, launch, check; time or count only what is right.
+#include "common/program/row.hpp"
+
+#include <iostream>
+#include <stdexcept>
+
+#include "common/backend/backend.hpp"
+#include "common/data/device_buffer.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/error.hpp"
+#include "common/program/options.hpp"
+#include "common/program/source_profile.hpp"
+
+namespace tutorial {
+namespace {
+
+/// A launcher threw Error: it cannot do this problem, and says why.
+struct Refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The last two extents are a matrix, the others its batch.
+Layout layout_of(const std::vector<int64_t>& shape, const std::string& name, const Tile& tile) {
+  Layout layout;
+  layout.name = name;
+  layout.tile = tile;
+  const size_t dimensions = shape.size();
+  if (dimensions >= 1) layout.cols = shape[dimensions - 1];
+  if (dimensions >= 2) layout.rows = shape[dimensions - 2];
+  for (size_t i = 0; i + 2 < dimensions; ++i) layout.batch *= shape[i];
+  return layout;
+}
+
+// After most errors the device goes on; after some (an illegal address, on a GPU) every later call
+// of this process fails with the same error.
+bool device_goes_on() {
+  cudaGetLastError();  // clears an error that can be cleared
+  return cudaDeviceSynchronize() == cudaSuccess && cudaGetLastError() == cudaSuccess;
+}
+
+void report_wrong(const Run& run, const Result& result, const Comparison& comparison) {
+  std::cout << '\n'
+            << run.program << " · " << (result.is_vendor ? "" : "step ") << result.name << " · "
+            << sizes_text(run.declared) << " · WRONG\n"
+            << comparison.report;
+  if (!comparison.report.ends_with('\n')) std::cout << '\n';
+  std::cout << std::flush;
+}
+
+void keep_profiles(const Run& run, std::vector<KernelProfile> profiles, Result& result) {
+  const std::string sizes = sizes_text(run.declared);
+  if (run.options.profile && !result.is_vendor)
+    print_profile("profile of " + result.name + " · " + sizes, profiles, run.problem.symbols);
+  std::string& csv = run.outcome.profile_csv;
+  if (csv.empty()) csv = profile_csv_heads();
+  csv += profile_csv_lines(run.program, sizes, result.name, profiles);
+  for (const KernelProfile& kernel : profiles) {
+    result.counts += kernel.total;
+    result.blocks += kernel.blocks;
+    result.threads += kernel.threads;
+  }
+  result.kernels = std::move(profiles);
+}
+
+/// Launches once on a poisoned output, checks, then times or counts. Fills in `result`.
+void launch_and_check(const Run& run, const Row& row, Result& result) {
+  const std::vector<int64_t>& shape = row.shape.empty() ? run.problem.output_shape : row.shape;
+  const Check& check = row.check ? row.check : run.problem.check;
+  if (!check) throw std::logic_error("the chapter gave no check for " + row.name);
+
+  DeviceBuffer<float> buffer(element_count(shape));  // all NaN
+  float* const out = buffer.data();
+  if (row.before) row.before(out);
+  start_profile();
+  try {
+    row.launch(out);
+  } catch (const Error& error) {
+    throw Refused(error.what());
+  }
+  CUDA_CHECK_LAUNCH();
+  std::vector<float> got = buffer.to_host();  // waits for the kernel
+  std::vector<KernelProfile> profiles = take_profile(run.options.profile && !result.is_vendor);
+
+  if (!got.empty()) {
+    const Comparison comparison = check(got, layout_of(shape, run.problem.output_name, row.tile));
+    result.max_error = comparison.max_error;
+    result.bound = comparison.bound;
+    if (!comparison.ok) {
+      result.verdict = Verdict::wrong;
+      report_wrong(run, result, comparison);
+      return;
+    }
+  }
+  keep_profiles(run, std::move(profiles), result);
+  result.is_counted = !device_has_clock();
+  if (device_has_clock() && run.options.repeats > 0 && !got.empty())
+    result.time = time_launch([&] { row.launch(out); }, run.options.repeats,
+                              [&] {
+                                if (row.before) row.before(out);
+                              });
+  if (!run.options.output_path.empty() && !row.is_stage && !result.is_vendor) {
+    run.outcome.output = {shape, std::move(got)};
+    run.outcome.output_step = row.name;
+  }
+}
+
+}  // namespace
+
+bool run_row(const Row& row, Role role, const Run& run) {
+  Outcome& outcome = run.outcome;
+  Result result;
+  result.name = row.name;
+  result.is_stage = row.is_stage;
+  result.is_vendor = role == Role::vendor;
+  for (size_t i = 0; i < run.declared.steps.size(); ++i)
+    if (role == Role::step && run.declared.steps[i].name == row.name)
+      result.number = static_cast<int>(i) + 1;
+  result.cost = row.cost.flop > 0 || row.cost.bytes > 0 ? row.cost : run.problem.cost;
+  if (device_has_clock() && run.options.repeats > 0) {
+    result.bound_ms = 1e3 * bound_seconds(result.cost, measured_ceiling());
+    result.by_arithmetic = bound_by_arithmetic(result.cost, measured_ceiling());
+  }
+
+  const auto ends_as = [&](Verdict verdict, const std::string& why) {
+    result.verdict = verdict;
+    result.message = why;
+  };
+  if (!outcome.device_lost.empty()) {
+    ends_as(Verdict::failed, "not run, because the device does nothing more after the failure of " +
+                                 outcome.device_lost);
+  } else if (const std::string reason = why_not_here(row.needs); !reason.empty()) {
+    ends_as(Verdict::skipped, reason);
+  } else {
+    try {
+      launch_and_check(run, row, result);
+    } catch (const Refused& refused) {
+      // Who asked for this kernel by name must know that it did not run; in a run of all it is
+      // news.
+      if (result.number > 0 && !run.options.kernels.empty()) throw Error(refused.what());
+      ends_as(Verdict::refused, refused.what());
+    } catch (const CudaError& error) {
+      ends_as(Verdict::failed, error.what());
+      if (!device_goes_on()) outcome.device_lost = row.name;
+    }
+  }
+  outcome.results.push_back(result);
+  return result.verdict == Verdict::ok;
+}
+
+}  // namespace tutorial
