@@ -154,3 +154,36 @@ TEST_CASE("Files that do not fit are refused with one sentence", "[chapter]") {
                 {"qkv.npy has shape 5×13", "(m, 3·heads)", "13 is not a multiple of 3"});
   check_refused(with({"--input", a, a}), {"--input gives a more than once"});
 }
+
+TEST_CASE("--part chooses the problem", "[chapter]") {
+  const auto says = [](const char* word) {
+    return [word](Chapter& chapter) {
+      chapter.parse();
+      chapter.say(word);
+    };
+  };
+  const std::vector<Part> parts = {
+      {"", "the chapter's own problem", says("own")},
+      {"joint", "two products at once", says("joint")},
+      {"strips", "half of the scores", says("strips")},
+  };
+  CHECK(run_parts({}, parts).out == "own\n");
+  CHECK(run_parts({"--part", "joint"}, parts).out == "joint\n");
+  CHECK(run_parts({"--seed", "3", "--part=strips"}, parts).out == "strips\n");
+  const std::string help = run_parts({"--help"}, parts).out;
+  CHECK_THAT(help, ContainsSubstring("--part joint: two products at once"));
+  CHECK_THAT(run_parts({"--part", "joint", "--help"}, parts).out,
+             ContainsSubstring("two products at once") && !ContainsSubstring("half of the scores"));
+
+  check_refused(run_parts({"--part", "jiont"}, parts),
+                {"there is no part \"jiont\" here", "--part takes joint, strips"});
+  check_refused(run_parts({"--part"}, parts), {"--part needs a name", "joint, strips"});
+  check_refused(run_parts({"--part="}, parts), {"--part needs a name"});
+  check_refused(run_copies({"--part", "joint"}), {"this chapter has no parts"});
+}
+
+TEST_CASE("--columns all shows the rest of the table", "[chapter]") {
+  CHECK_THAT(run_copies({}).out, !ContainsSubstring("max error    bound"));
+  CHECK_THAT(run_copies({"--columns", "all"}).out, ContainsSubstring("max error    bound"));
+  check_refused(run_copies({"--columns", "few"}), {"--columns \"few\"", "the only choice is all"});
+}

@@ -41,14 +41,17 @@ struct Ended {
   std::string out, err;
 };
 
-inline Ended run_program(Words arguments, const std::function<void(Chapter&)>& body) {
+inline Ended run_parts(Words arguments, const std::vector<Part>& parts) {
   arguments.insert(arguments.begin(), "program");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   const Capture out(std::cout), err(std::cerr);
-  const int status = run_chapter(static_cast<int>(argv.size()), argv.data(), "99_copies",
-                                 {{"", "Copies the right values, or others.", body}});
+  const int status = run_chapter(static_cast<int>(argv.size()), argv.data(), "99_copies", parts);
   return {status, out.text(), err.text()};
+}
+
+inline Ended run_program(const Words& arguments, const std::function<void(Chapter&)>& body) {
+  return run_parts(arguments, {{"", "Copies the right values, or others.", body}});
 }
 
 /// An empty folder of its own, gone at the end of the test.
