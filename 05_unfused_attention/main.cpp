@@ -56,7 +56,8 @@ class Stages {
   Stages(Chapter& chapter, const Attention& attention, Workspace& workspace)
       : chapter_(chapter), a_(attention), w_(workspace) {}
 
-  void run_unfused(const float* qkv) {
+  void run_unfused(Input& input_qkv) {
+    const float* qkv = input_qkv.device();
     const double n = static_cast<double>(a_.elements()), s = static_cast<double>(a_.scores());
     const int64_t heads = a_.heads(), part = a_.elements();
     const double flop = 2 * s * static_cast<double>(a_.HS());
@@ -68,7 +69,7 @@ class Stages {
          .shape = {3 * heads, a_.T, a_.HS()},
          .check =
              [&](std::span<const float> got, const Layout& layout) {
-               return compare(got, exactly(permute_reference(a_, chapter_.host("qkv"))), layout);
+               return compare(got, exactly(permute_reference(a_, input_qkv.host())), layout);
              },
          .cost = {.flop = 0, .bytes = 24 * n}});
     permute(a_, qkv, w_.q.data(), w_.k.data(), w_.v.data());
@@ -238,7 +239,7 @@ void body(Chapter& chapter) {
   for (const auto& step : steps) {
     if (!chapter.selected(step.name)) continue;
     say_symbols(chapter, a, step.features);
-    if (a.elements() > 0 && step.launch == &unfused) stages.run_unfused(qkv);
+    if (a.elements() > 0 && step.launch == &unfused) stages.run_unfused(input_qkv);
     if (a.elements() > 0 && step.launch == &fused_softmax) stages.run_fused(qkv);
     if (a.elements() > 0 && step.launch == &row_in_registers) stages.run_in_registers(qkv);
     chapter.check_with([&](std::span<const float> got, const Layout& layout) {
