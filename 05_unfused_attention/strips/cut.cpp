@@ -1,70 +1,37 @@
-// How steps 8 to 12 cut the work into pieces. Host code alone.
+// How the queries are cut into strips.
 #include <algorithm>
 
-#include "05_unfused_attention.hpp"
-#include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
+#include "strips/strips.hpp"
 
-namespace unfused {
-
-using namespace tutorial;
+namespace tutorial::unfused_attention::strips {
 namespace {
 
 constexpr int64_t TILE = 128;  // cuBLAS's kernels compute about 128×128 elements a block
-
-int64_t l2_bytes() {
-  int device = 0, bytes = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device));
-  return bytes;
-}
-
-/// Strips of so many tiles that all heads together have at least `rows` rows.
-int64_t strip_of(const Attention& a, int64_t rows) {
-  if (!a.causal) return a.T;
-  const int64_t height = TILE * ceil_div(rows, TILE * a.heads());
-  return std::min(a.T, a.strip > 0 ? a.strip : height);
-}
+// With so many rows of tiles a product keeps an H200 busy; measured, the page has the times.
+constexpr int64_t ROWS_ALONE = 24576;
+constexpr int64_t ROWS_TOGETHER = 12288;
 
 }  // namespace
 
-Cut cut_of(const Attention& a, unsigned cutting) {
+Cut cut_of(const Attention& a, int64_t most_streams) {
   if (a.elements() == 0) return {};
-  Cut cut = {.group = a.heads(), .strip = a.T};
-  if (cutting == HEAD_GROUPS) {
-    // Compared as doubles: 4·T·T may be too much for an integer.
-    const double heads = static_cast<double>(l2_bytes()) / 2 / (4.0 * a.T * a.T);
-    const auto fit = static_cast<int64_t>(std::min<double>(heads, a.heads()));
-    cut.group = std::clamp<int64_t>(a.group > 0 ? a.group : fit, 1, a.heads());
+  if (!a.causal) return {.height = a.T};
+  const int64_t rows = most_streams == 1 ? ROWS_ALONE : ROWS_TOGETHER;
+  const int64_t rule = TILE * ceil_div(rows, TILE * a.heads());
+  const int64_t height = std::min(a.T, a.strip_height > 0 ? a.strip_height : rule);
+  // Not more streams than there are whole strips: the scores of each have their own part of preatt.
+  return {.height = height, .streams = std::clamp<int64_t>(a.T / height, 1, most_streams)};
+}
+
+std::vector<Strip> strips_of(const Attention& a, const Cut& cut) {
+  std::vector<Strip> strips;
+  if (a.elements() == 0) return strips;
+  for (int64_t query = 0; query < a.T; query += cut.height) {
+    const int64_t end = std::min(query + cut.height, a.T);
+    strips.push_back({.first_query = query, .queries = end - query, .keys = a.causal ? end : a.T});
   }
-  if (cutting == STRIPS) cut.strip = strip_of(a, 24576);
-  if (cutting == LOW_STRIPS) {
-    cut.strip = strip_of(a, 12288);
-    // Not more than there are whole strips: each lane's scores have their own part of preatt.
-    cut.lanes = std::clamp<int64_t>(a.T / cut.strip, 1, 4);
-  }
-  return cut;
+  return strips;
 }
 
-std::vector<Piece> pieces(const Attention& a, const Cut& cut) {
-  std::vector<Piece> all;
-  if (a.elements() == 0) return all;
-  for (int64_t query = 0; query < a.T; query += cut.strip)
-    for (int64_t head = 0; head < a.heads(); head += cut.group) {
-      const int64_t end = std::min(query + cut.strip, a.T);
-      all.push_back({.strip = query / cut.strip,
-                     .first_head = head,
-                     .heads = std::min(cut.group, a.heads() - head),
-                     .first_query = query,
-                     .queries = end - query,
-                     .keys = a.causal ? end : a.T});
-    }
-  return all;
-}
-
-int64_t multiplied_keys(const Attention& a, int64_t query, unsigned cutting) {
-  const int64_t strip = cut_of(a, cutting).strip;
-  return a.causal && strip > 0 ? std::min(a.T, (query / strip + 1) * strip) : a.T;
-}
-
-}  // namespace unfused
+}  // namespace tutorial::unfused_attention::strips
