@@ -1,16 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "05_unfused_attention.hpp"
 #include "common/compare/softmax_error.hpp"
-#include "common/kernel/error.hpp"
-#include "common/kernel/grid.hpp"
 
-namespace unfused {
-
-using namespace tutorial;
+namespace tutorial::unfused_attention {
 namespace {
 
 constexpr double U = 0x1p-24;  // unit roundoff of float32
@@ -57,16 +52,6 @@ void softmax_row(const std::vector<double>& score, const std::vector<double>& er
   }
 }
 
-/// Of the pipelines, the one that cuts finest.
-int64_t most_strips(const Attention& a) {
-  int64_t most = 0;
-  for (const auto& step : steps) {
-    const Cut cut = cut_of(a, step.features);
-    if (a.elements() > 0) most = std::max(most, ceil_div(a.T, cut.strip));
-  }
-  return most;
-}
-
 /// One row of att from raw scores and their errors: scale, mask, softmax.
 void attention_row(const Attention& a, int64_t query, std::vector<double>& score,
                    std::vector<double>& error, double* weight, double* bound) {
@@ -81,42 +66,9 @@ void attention_row(const Attention& a, int64_t query, std::vector<double>& score
 
 }  // namespace
 
-void require_supported(const Attention& a) {
-  const auto n = [](int64_t value) { return std::to_string(value); };
-  if (a.C > 0 && (a.NH == 0 || a.C % a.NH != 0))
-    throw Error(n(a.C) + " channels cannot be shared among " + n(a.NH) +
-                " heads: give a --heads that divides --channels.");
-  if (a.block_size < 32 || a.block_size > 1024 || a.block_size % 32 != 0)
-    throw Error("A block of " + n(a.block_size) +
-                " threads is not possible here: give a --block-size from 32 to 1024 that is a "
-                "multiple of 32.");
-  const double heads = static_cast<double>(a.B) * static_cast<double>(a.NH);
-  if (heads > std::numeric_limits<int>::max() || a.T > std::numeric_limits<int>::max())
-    throw Error(
-        "cuBLAS counts in int, so --seq and --batch times --heads end at 2147483647: choose "
-        "smaller sizes.");
-}
-
-double workspace_bytes(const Attention& a) {
-  const double heads = static_cast<double>(a.B) * static_cast<double>(a.NH);
-  const double T = static_cast<double>(a.T);
-  return 4 * (4 * static_cast<double>(a.B) * T * static_cast<double>(a.C) + 2 * heads * T * T) +
-         48 * heads * static_cast<double>(most_strips(a));
-}
-
-Workspace::Workspace(const Attention& a)
-    : blas(a.tf32 ? Precision::tf32 : Precision::fp32),
-      q(a.elements()),
-      k(a.elements()),
-      v(a.elements()),
-      preatt(a.scores()),
-      att(a.scores()),
-      vaccum(a.elements()),
-      addresses(6 * a.heads() * most_strips(a)) {}
-
-std::vector<float> permute_reference(const Attention& a, std::span<const float> qkv) {
-  std::vector<float> parts(3 * a.elements());
-  auto to = parts.begin();
+Expected permute_reference(const Attention& a, std::span<const float> qkv) {
+  Expected want = expected(3, a.elements());
+  auto to = want.value.begin();
   for (int part = 0; part < 3; ++part)
     for (int64_t b = 0; b < a.B; ++b)
       for (int64_t nh = 0; nh < a.NH; ++nh)
@@ -124,17 +76,17 @@ std::vector<float> permute_reference(const Attention& a, std::span<const float> 
           const auto from = ((b * a.T + t) * 3 + part) * a.C + nh * a.HS();
           to = std::copy_n(qkv.begin() + from, a.HS(), to);
         }
-  return parts;
+  return want;
 }
 
-std::vector<float> unpermute_reference(const Attention& a, std::span<const float> vaccum) {
-  std::vector<float> out(a.elements());
+Expected unpermute_reference(const Attention& a, std::span<const float> vaccum) {
+  Expected want = expected(a.B * a.T, a.C);
   auto from = vaccum.begin();
   for (int64_t b = 0; b < a.B; ++b)
     for (int64_t nh = 0; nh < a.NH; ++nh)
       for (int64_t t = 0; t < a.T; ++t, from += a.HS())
-        std::copy_n(from, a.HS(), out.begin() + (b * a.T + t) * a.C + nh * a.HS());
-  return out;
+        std::copy_n(from, a.HS(), want.value.begin() + (b * a.T + t) * a.C + nh * a.HS());
+  return want;
 }
 
 Expected scores_reference(const Attention& a, std::span<const float> q, std::span<const float> k,
@@ -194,17 +146,17 @@ Expected scale_mask_softmax_reference(const Attention& a, std::span<const float>
   return want;
 }
 
-Expected masked_softmax_reference(const Attention& a, const Piece& piece,
+Expected masked_softmax_reference(const Attention& a, const Strip& strip,
                                   std::span<const float> scores, std::span<const int64_t> rows) {
-  Expected want = expected(rows.size(), piece.keys);
-  const std::vector<double> no_error(piece.keys);
+  Expected want = expected(rows.size(), strip.keys);
+  const std::vector<double> no_error(strip.keys);
   for (size_t i = 0; i < rows.size(); ++i) {
-    const auto row = scores.subspan(rows[i] * piece.keys, piece.keys);
+    const auto row = scores.subspan(rows[i] * strip.keys, strip.keys);
     std::vector<double> score(row.begin(), row.end());
-    const int64_t query = piece.first_query + rows[i] % piece.queries;
-    for (int64_t key = query + 1; a.causal && key < piece.keys; ++key) score[key] = -INF;
-    softmax_row(score, no_error, want.value.data() + i * piece.keys,
-                want.bound.data() + i * piece.keys);
+    const int64_t query = strip.first_query + rows[i] % strip.queries;
+    for (int64_t key = query + 1; a.causal && key < strip.keys; ++key) score[key] = -INF;
+    softmax_row(score, no_error, want.value.data() + i * strip.keys,
+                want.bound.data() + i * strip.keys);
   }
   return want;
 }
@@ -227,13 +179,15 @@ Expected values_reference(const Attention& a, std::span<const float> att, std::s
 }
 
 Expected attention_reference(const Attention& a, std::span<const float> qkv,
-                             std::span<const int64_t> rows, unsigned cutting) {
+                             std::span<const int64_t> rows, int64_t strip_height) {
   Expected want = expected(rows.size(), a.C);
   const int64_t HS = a.HS();
   std::vector<double> score(a.T), error(a.T), weight(a.T), weight_bound(a.T);
   for (size_t i = 0; i < rows.size(); ++i) {
     const int64_t b = rows[i] / a.T, query = rows[i] % a.T;
-    const int64_t multiplied = multiplied_keys(a, query, cutting);
+    const int64_t multiplied = a.causal && strip_height > 0
+                                   ? std::min(a.T, (query / strip_height + 1) * strip_height)
+                                   : a.T;
     for (int64_t nh = 0; nh < a.NH; ++nh) {
       // The vector of this head in part 0 (q), 1 (k) or 2 (v) of token t.
       const auto head = [&](int64_t t, int64_t part) {
@@ -269,4 +223,4 @@ Expected attention_reference(const Attention& a, std::span<const float> qkv,
   return want;
 }
 
-}  // namespace unfused
+}  // namespace tutorial::unfused_attention

@@ -123,27 +123,27 @@ DeviceBuffer<float> for_each_head(const Attention& shape, const std::vector<floa
 /// The pipeline without its permutations: q, k, v and out have the heads in front already.
 void run_unfused(Chapter& chapter, const Attention& shape, Input& input_q, Input& input_k,
                  Input& input_v) {
-  const unfused::Attention same = {.B = shape.B,
+  const unfused_attention::Attention same = {.B = shape.B,
                                    .T = shape.Tq,
                                    .C = shape.NH * shape.HS,
                                    .NH = shape.NH,
                                    .causal = shape.causal};
-  unfused::require_supported(same);
+  unfused_attention::require_supported(same);
   const CublasHandle blas;
   const float* q = input_q.device();
   const DeviceBuffer<float> k = for_each_head(shape, input_k.host());
   const DeviceBuffer<float> v = for_each_head(shape, input_v.host());
   DeviceBuffer<float> S(same.scores()), P(same.scores());
   chapter.vendor("chapter 05", [&](float* out) {
-    unfused::scores(same, blas, q, k.data(), S.data());
-    unfused::scale_mask_softmax(same, S.data(), P.data());
-    unfused::values(same, blas, P.data(), v.data(), out);
+    unfused_attention::scores(same, blas, q, k.data(), S.data());
+    unfused_attention::scale_mask_softmax(same, S.data(), P.data());
+    unfused_attention::values(same, blas, P.data(), v.data(), out);
   });
   chapter.vendor("05, not fused", [&](float* out) {
-    unfused::scores(same, blas, q, k.data(), S.data());
-    unfused::scale_mask(same, S.data());
-    unfused::softmax(same, S.data(), P.data());
-    unfused::values(same, blas, P.data(), v.data(), out);
+    unfused_attention::scores(same, blas, q, k.data(), S.data());
+    unfused_attention::scale_mask(same, S.data());
+    unfused_attention::softmax(same, S.data(), P.data());
+    unfused_attention::values(same, blas, P.data(), v.data(), out);
   });
 }
 

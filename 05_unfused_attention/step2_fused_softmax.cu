@@ -1,10 +1,10 @@
-// Step 7 = steps 3 and 4 in one kernel: the scores are scaled where they are read, and a masked one
-// is not read at all. Then the pipeline with it.
+// Step 2 = step 1 + stages 3 and 4 in one kernel: the scores are scaled where they are read, and a
+// masked one is not read at all.
 //
 // FLOP            10 an element that is not masked: scaled three times, which is cheaper than
 //                 writing it down
 // global memory   16 bytes an element asked for, 8 at least; 4 for a masked one. Gone are the 8 of
-//                 step 3 and step 4's reading of att.
+//                 stage 3 and stage 4's reading of att.
 // asked for       loads 12·seen bytes, stores 4·B·NH·T·T bytes; `seen` are the scores not masked
 // shared memory   2 floats a warp, sized at the launch
 // block           1 row, block_size threads
@@ -16,13 +16,11 @@
 #include "common/kernel/grid.hpp"
 #include "common/kernel/reduce.cuh"
 
-namespace unfused {
+namespace tutorial::unfused_attention {
+namespace {
 
-using namespace tutorial;
-
-static __global__ void scale_mask_softmax_kernel(const float* __restrict__ preatt,
-                                                 float* __restrict__ att, float scale, bool causal,
-                                                 int64_t rows, int64_t T) {
+__global__ void scale_mask_softmax_kernel(const float* __restrict__ preatt, float* __restrict__ att,
+                                          float scale, bool causal, int64_t rows, int64_t T) {
   extern __shared__ float shared[];
   float* max_slots = shared;
   float* sum_slots = shared + blockDim.x / WARP;
@@ -42,15 +40,17 @@ static __global__ void scale_mask_softmax_kernel(const float* __restrict__ preat
       sum += expf(scale * in[key] - max);
     sum = block_sum(sum, sum_slots);
 
-    // All of the row is written: step 5 reads it whole, the zeros too.
+    // All of the row is written: stage 5 reads it whole, the zeros too.
     for (int64_t key = threadIdx.x; key < T; key += blockDim.x)
       out[key] = key < keys ? expf(scale * in[key] - max) / sum : 0.0f;
   }
 }
 
+}  // namespace
+
 void scale_mask_softmax(const Attention& a, const float* preatt, float* att) {
   if (a.elements() == 0) return;
-  const float scale = 1.0f / std::sqrt(static_cast<float>(a.HS()));
+  const float scale = a.scale();
   const int64_t rows = a.heads() * a.T;
   const int64_t blocks = std::min(rows, MAX_GRID_X);
   const size_t shared_bytes = 2 * (a.block_size / WARP) * sizeof(float);
@@ -69,4 +69,4 @@ void fused_softmax(const Attention& a, const float* qkv, Workspace& w, float* ou
   unpermute(a, w.vaccum.data(), out);
 }
 
-}  // namespace unfused
+}  // namespace tutorial::unfused_attention

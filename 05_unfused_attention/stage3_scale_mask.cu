@@ -1,4 +1,4 @@
-// Step 3: preatt · 1/√HS, and -infinity where a key lies after its query. In place.
+// Stage 3: preatt · 1/√HS, and -infinity where a key lies after its query. In place.
 //
 // The dot product of HS terms of variance 1 has variance HS. Divided by √HS it has variance 1
 // again, and the softmax does not collapse onto the largest score.
@@ -15,12 +15,11 @@
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 
-namespace unfused {
+namespace tutorial::unfused_attention {
+namespace {
 
-using namespace tutorial;
-
-static __global__ void scale_mask_kernel(float* preatt, float scale, bool causal, int64_t rows,
-                                         int64_t T) {
+__global__ void scale_mask_kernel(float* preatt, float scale, bool causal, int64_t rows,
+                                  int64_t T) {
   const int64_t key = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (key >= T) return;
   for (int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
@@ -31,9 +30,11 @@ static __global__ void scale_mask_kernel(float* preatt, float scale, bool causal
   }
 }
 
+}  // namespace
+
 void scale_mask(const Attention& a, float* preatt) {
   if (a.elements() == 0) return;
-  const float scale = 1.0f / std::sqrt(static_cast<float>(a.HS()));
+  const float scale = a.scale();
   const int64_t rows = a.heads() * a.T;
   // A grid has few blocks in y, so a block may take several rows.
   const dim3 grid(ceil_div(a.T, a.block_size), std::min(rows, MAX_GRID_Y));
@@ -41,4 +42,4 @@ void scale_mask(const Attention& a, float* preatt) {
   CUDA_CHECK_LAUNCH();
 }
 
-}  // namespace unfused
+}  // namespace tutorial::unfused_attention

@@ -1,4 +1,4 @@
-// Step 9 = step 8 + the scale is a factor of the product, and the softmax reads a row once: a warp
+// Step 4 = step 3 + the scale is a factor of the product, and the softmax reads a row once: a warp
 // holds it in registers, masks it there, and writes the weights over the scores.
 //
 // FLOP            4 a seen score: maximum; subtract, exp, add; and a multiplication
@@ -16,20 +16,17 @@
 // In place: what a warp overwrites only it has read, and it reads all of its row before it writes.
 // A row of more than 1024 keys does not fit into a warp's registers and goes to softmax_again.
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
 
 #include "05_unfused_attention.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/reduce.cuh"
+#include "common/kernel/vector4.cuh"
 
-namespace unfused {
-
-using namespace tutorial;
+namespace tutorial::unfused_attention {
 namespace {
 
-constexpr int MOST_THREADS = 256;
+constexpr int64_t MOST_THREADS = 256;
 
 /// How many keys row `row` of a strip's scores sees.
 __device__ int seen_keys(int64_t row, int queries, int64_t first_query, int keys, bool causal) {
@@ -56,7 +53,7 @@ __global__ void __launch_bounds__(MOST_THREADS, WIDTH == 4 ? 3 : 2)
     const int key = f * WARP + lane * WIDTH;
     if constexpr (WIDTH == 4) {
       float4 four = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
-      if (key < seen) four = *reinterpret_cast<const float4*>(s + key);
+      if (key < seen) four = load4(s + key);
       held[f] = four.x;
       held[f + 1] = key + 1 < seen ? four.y : -INFINITY;
       held[f + 2] = key + 2 < seen ? four.z : -INFINITY;
@@ -85,14 +82,14 @@ __global__ void __launch_bounds__(MOST_THREADS, WIDTH == 4 ? 3 : 2)
     const int key = f * WARP + lane * WIDTH;
     if (key >= keys) continue;
     if constexpr (WIDTH == 4)
-      *reinterpret_cast<float4*>(s + key) = {held[f] * share, held[f + 1] * share,
-                                             held[f + 2] * share, held[f + 3] * share};
+      store4(s + key, make_float4(held[f] * share, held[f + 1] * share, held[f + 2] * share,
+                                  held[f + 3] * share));
     else
       s[key] = held[f] * share;
   }
 }
 
-/// A block for a row of any length, which is read again and again, as in step 7.
+/// A block for a row of any length, which is read again and again, as in step 2.
 __global__ void softmax_again(float* scores, int64_t rows, int queries, int64_t first_query,
                               int keys, bool causal) {
   extern __shared__ float shared[];
@@ -116,50 +113,49 @@ __global__ void softmax_again(float* scores, int64_t rows, int queries, int64_t 
   }
 }
 
+template <int FLOATS>
+void launch(const Attention& a, const Strip& strip, float* scores, cudaStream_t stream) {
+  const int64_t rows = a.heads() * strip.queries;
+  const int64_t threads = std::min(a.block_size, MOST_THREADS);
+  const int64_t blocks = ceil_div(rows, threads / WARP);
+  const auto queries = static_cast<int>(strip.queries), keys = static_cast<int>(strip.keys);
+  const auto kernel = rows_are_aligned(scores, keys) ? &softmax_in_registers<FLOATS, 4>
+                                                     : &softmax_in_registers<FLOATS, 1>;
+  kernel<<<blocks, threads, 0, stream>>>(scores, rows, queries, strip.first_query, keys, a.causal);
+  CUDA_CHECK_LAUNCH();
+}
+
+void launch_again(const Attention& a, const Strip& strip, float* scores, cudaStream_t stream) {
+  const int64_t rows = a.heads() * strip.queries;
+  const int64_t blocks = std::min(rows, MAX_GRID_X);
+  const auto queries = static_cast<int>(strip.queries), keys = static_cast<int>(strip.keys);
+  const size_t shared_bytes = 2 * (a.block_size / WARP) * sizeof(float);
+  softmax_again<<<blocks, a.block_size, shared_bytes, stream>>>(scores, rows, queries,
+                                                                strip.first_query, keys, a.causal);
+  CUDA_CHECK_LAUNCH();
+}
+
 }  // namespace
 
-template <int FLOATS>
-static void launch(const Attention& a, const Piece& p, float* scores, cudaStream_t stream) {
-  const int64_t rows = p.heads * p.queries;
-  const int threads = std::min(a.block_size, MOST_THREADS);
-  const int64_t blocks = ceil_div(rows, threads / WARP);
-  const auto queries = static_cast<int>(p.queries), keys = static_cast<int>(p.keys);
-  const bool on_boundary = reinterpret_cast<uintptr_t>(scores) % 16 == 0 && keys % 4 == 0;
-  const auto kernel =
-      on_boundary ? &softmax_in_registers<FLOATS, 4> : &softmax_in_registers<FLOATS, 1>;
-  kernel<<<blocks, threads, 0, stream>>>(scores, rows, queries, p.first_query, keys, a.causal);
-  CUDA_CHECK_LAUNCH();
-}
-
-void masked_softmax(const Attention& a, const Piece& p, float* scores, cudaStream_t stream) {
-  if (p.scores() == 0) return;
-  if (p.keys <= 128) return launch<4>(a, p, scores, stream);
-  if (p.keys <= 256) return launch<8>(a, p, scores, stream);
-  if (p.keys <= 512) return launch<16>(a, p, scores, stream);
-  if (p.keys <= 768) return launch<24>(a, p, scores, stream);
-  if (p.keys <= 1024) return launch<32>(a, p, scores, stream);
-  const int64_t rows = p.heads * p.queries;
-  const size_t shared_bytes = 2 * (a.block_size / WARP) * sizeof(float);
-  softmax_again<<<std::min(rows, MAX_GRID_X), a.block_size, shared_bytes, stream>>>(
-      scores, rows, static_cast<int>(p.queries), p.first_query, static_cast<int>(p.keys), a.causal);
-  CUDA_CHECK_LAUNCH();
-}
-
-void piece_attention(const Attention& a, const CublasHandle& blas, const Addresses& at,
-                     const Piece& piece, float* scores, cudaStream_t stream) {
-  // (f·Q)·Kᵀ = f·(Q·Kᵀ), and cuBLAS multiplies by a factor anyway.
-  piece_scores(a, blas, at, piece, 1.0f / std::sqrt(static_cast<float>(a.HS())));
-  masked_softmax(a, piece, scores, stream);
-  piece_values(a, blas, at, piece);
+void masked_softmax(const Attention& a, const Strip& strip, float* scores, cudaStream_t stream) {
+  if (a.heads() * strip.queries * strip.keys == 0) return;
+  if (strip.keys <= 128) return launch<4>(a, strip, scores, stream);
+  if (strip.keys <= 256) return launch<8>(a, strip, scores, stream);
+  if (strip.keys <= 512) return launch<16>(a, strip, scores, stream);
+  if (strip.keys <= 768) return launch<24>(a, strip, scores, stream);
+  if (strip.keys <= 1024) return launch<32>(a, strip, scores, stream);
+  launch_again(a, strip, scores, stream);
 }
 
 void row_in_registers(const Attention& a, const float* qkv, Workspace& w, float* out) {
   require_supported(a);
   if (a.elements() == 0) return;
-  const Cut cut = cut_of(a, WHOLE);
   float* const scores = w.preatt.data();
-  const Addresses at = locate(a, cut, qkv, w, scores, scores, out);
-  piece_attention(a, w.blas, at, pieces(a, cut)[0], scores);
+  const HeadPointers at = locate(a, qkv, w, scores, scores, out);
+  // (f·Q)·Kᵀ = f·(Q·Kᵀ), and cuBLAS multiplies by a factor anyway.
+  strided_scores(a, w.blas, at, whole(a), a.scale());
+  masked_softmax(a, whole(a), scores);
+  strided_values(a, w.blas, at, whole(a));
 }
 
-}  // namespace unfused
+}  // namespace tutorial::unfused_attention

@@ -1,4 +1,4 @@
-// Step 2: preatt = Q·Kᵀ, a T×T matrix for each of the B·NH heads, by cuBLAS.
+// Stage 2: preatt = Q·Kᵀ, a T×T matrix for each of the B·NH heads, by cuBLAS.
 //
 // FLOP            2·B·NH·T·T·HS
 // global memory   8·B·T·C bytes read, 4·B·NH·T·T written: about HS/2 FLOP a byte
@@ -7,9 +7,7 @@
 // Chapters 03 and 06 can.
 #include "05_unfused_attention.hpp"
 
-namespace unfused {
-
-using namespace tutorial;
+namespace tutorial::unfused_attention {
 
 void scores(const Attention& a, const CublasHandle& blas, const float* q, const float* k,
             float* preatt) {
@@ -22,4 +20,4 @@ void scores(const Attention& a, const CublasHandle& blas, const float* q, const 
                          a.T * a.T, Transpose::b);
 }
 
-}  // namespace unfused
+}  // namespace tutorial::unfused_attention

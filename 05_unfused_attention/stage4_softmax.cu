@@ -1,4 +1,4 @@
-// Step 4: the softmax of each of the B·NH·T rows of preatt, a block a row.
+// Stage 4: the softmax of each of the B·NH·T rows of preatt, a block a row.
 //
 // FLOP            5 an element: maximum; subtract, exp, add; divide
 // global memory   20 bytes an element asked for, 8 at least: preatt is read twice; att is written,
@@ -13,12 +13,11 @@
 #include "common/kernel/grid.hpp"
 #include "common/kernel/reduce.cuh"
 
-namespace unfused {
+namespace tutorial::unfused_attention {
+namespace {
 
-using namespace tutorial;
-
-static __global__ void softmax_kernel(const float* __restrict__ preatt, float* __restrict__ att,
-                                      int64_t rows, int64_t T) {
+__global__ void softmax_kernel(const float* __restrict__ preatt, float* __restrict__ att,
+                               int64_t rows, int64_t T) {
   // The launch says how large this is: 2 floats a warp. The first half is for maxima, the second
   // for sums: a warp may write its sum while another still reads the maxima.
   extern __shared__ float shared[];
@@ -46,6 +45,8 @@ static __global__ void softmax_kernel(const float* __restrict__ preatt, float* _
   }
 }
 
+}  // namespace
+
 void softmax(const Attention& a, const float* preatt, float* att) {
   if (a.elements() == 0) return;
   const int64_t rows = a.heads() * a.T;
@@ -55,4 +56,4 @@ void softmax(const Attention& a, const float* preatt, float* att) {
   CUDA_CHECK_LAUNCH();
 }
 
-}  // namespace unfused
+}  // namespace tutorial::unfused_attention

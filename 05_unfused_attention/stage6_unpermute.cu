@@ -1,5 +1,4 @@
-// Step 6: vaccum (B, NH, T, HS) → out (B, T, C): step 1 backwards, for one tensor. Then the six in
-// a row.
+// Stage 6: vaccum (B, NH, T, HS) → out (B, T, C): stage 1 backwards, for one tensor.
 //
 // FLOP            none
 // global memory   8·B·T·C bytes. Reads are in order. Writes are in order over the HS elements of a
@@ -11,12 +10,11 @@
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 
-namespace unfused {
+namespace tutorial::unfused_attention {
+namespace {
 
-using namespace tutorial;
-
-static __global__ void unpermute_kernel(const float* __restrict__ vaccum, float* __restrict__ out,
-                                        int64_t count, int64_t T, int64_t NH, int64_t HS) {
+__global__ void unpermute_kernel(const float* __restrict__ vaccum, float* __restrict__ out,
+                                 int64_t count, int64_t T, int64_t NH, int64_t HS) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
 
@@ -29,6 +27,8 @@ static __global__ void unpermute_kernel(const float* __restrict__ vaccum, float*
   out[((b * T + t) * NH + nh) * HS + hs] = vaccum[i];
 }
 
+}  // namespace
+
 void unpermute(const Attention& a, const float* vaccum, float* out) {
   if (a.elements() == 0) return;
   unpermute_kernel<<<ceil_div(a.elements(), a.block_size), a.block_size>>>(
@@ -36,15 +36,4 @@ void unpermute(const Attention& a, const float* vaccum, float* out) {
   CUDA_CHECK_LAUNCH();
 }
 
-void unfused(const Attention& a, const float* qkv, Workspace& w, float* out) {
-  require_supported(a);
-  if (a.elements() == 0) return;
-  permute(a, qkv, w.q.data(), w.k.data(), w.v.data());
-  scores(a, w.blas, w.q.data(), w.k.data(), w.preatt.data());
-  scale_mask(a, w.preatt.data());
-  softmax(a, w.preatt.data(), w.att.data());
-  values(a, w.blas, w.att.data(), w.v.data(), w.vaccum.data());
-  unpermute(a, w.vaccum.data(), out);
-}
-
-}  // namespace unfused
+}  // namespace tutorial::unfused_attention

@@ -1,5 +1,5 @@
-// Step 1: packed qkv (B, T, 3, NH, HS) → q, k, v (B, NH, T, HS): the T×HS matrices of a head become
-// contiguous, as the batched products of steps 2 and 5 want them.
+// Stage 1: packed qkv (B, T, 3, NH, HS) → q, k, v (B, NH, T, HS): the T×HS matrices of a head
+// become contiguous, as the batched products of stages 2 and 5 want them.
 //
 // FLOP            none
 // global memory   24·B·T·C bytes: qkv once, q, k and v once. Writes are in order. Reads are in
@@ -11,13 +11,12 @@
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 
-namespace unfused {
+namespace tutorial::unfused_attention {
+namespace {
 
-using namespace tutorial;
-
-static __global__ void permute_kernel(const float* __restrict__ qkv, float* __restrict__ q,
-                                      float* __restrict__ k, float* __restrict__ v, int64_t count,
-                                      int64_t T, int64_t NH, int64_t HS) {
+__global__ void permute_kernel(const float* __restrict__ qkv, float* __restrict__ q,
+                               float* __restrict__ k, float* __restrict__ v, int64_t count,
+                               int64_t T, int64_t NH, int64_t HS) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
 
@@ -35,6 +34,8 @@ static __global__ void permute_kernel(const float* __restrict__ qkv, float* __re
   v[i] = qkv[from + 2 * C];
 }
 
+}  // namespace
+
 void permute(const Attention& a, const float* qkv, float* q, float* k, float* v) {
   if (a.elements() == 0) return;
   permute_kernel<<<ceil_div(a.elements(), a.block_size), a.block_size>>>(qkv, q, k, v, a.elements(),
@@ -42,4 +43,4 @@ void permute(const Attention& a, const float* qkv, float* q, float* k, float* v)
   CUDA_CHECK_LAUNCH();
 }
 
-}  // namespace unfused
+}  // namespace tutorial::unfused_attention

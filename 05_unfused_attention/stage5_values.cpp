@@ -1,5 +1,5 @@
-// Step 5: vaccum = att·V, a T×HS matrix for each of the B·NH heads, by cuBLAS: every query's result
-// is the mean of the values, weighted with its row of att.
+// Stage 5: vaccum = att·V, a T×HS matrix for each of the B·NH heads, by cuBLAS: every query's
+// result is the mean of the values, weighted with its row of att.
 //
 // FLOP            2·B·NH·T·T·HS
 // global memory   4·B·NH·T·T + 4·B·T·C bytes read, 4·B·T·C written: about HS/2 FLOP a byte
@@ -7,9 +7,7 @@
 // Half of a causal att is 0 and is multiplied all the same.
 #include "05_unfused_attention.hpp"
 
-namespace unfused {
-
-using namespace tutorial;
+namespace tutorial::unfused_attention {
 
 void values(const Attention& a, const CublasHandle& blas, const float* att, const float* v,
             float* vaccum) {
@@ -18,4 +16,4 @@ void values(const Attention& a, const CublasHandle& blas, const float* att, cons
                          vaccum, head);
 }
 
-}  // namespace unfused
+}  // namespace tutorial::unfused_attention
