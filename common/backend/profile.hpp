@@ -33,8 +33,9 @@ struct Traffic {
 struct Counts {
   Traffic loads, stores, atomics;                       // of device memory
   Traffic shared_loads, shared_stores, shared_atomics;  // of shared memory
-  int64_t barriers = 0;                                 // of a block
-  int64_t warp_operations = 0;                          // shuffles, votes, __syncwarp, of a warp
+  int64_t async_copies = 0;     // into shared memory, by threads: no warp stores them
+  int64_t barriers = 0;         // of a block
+  int64_t warp_operations = 0;  // shuffles, votes, __syncwarp, of a warp
 
   Counts& operator+=(const Counts& other) {
     loads += other.loads;
@@ -43,6 +44,7 @@ struct Counts {
     shared_loads += other.shared_loads;
     shared_stores += other.shared_stores;
     shared_atomics += other.shared_atomics;
+    async_copies += other.async_copies;
     barriers += other.barriers;
     warp_operations += other.warp_operations;
     return *this;

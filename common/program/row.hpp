@@ -57,6 +57,14 @@ struct Result {
   std::vector<KernelProfile> kernels = {};  // that one launch of the row launched
 };
 
+/// Accesses to shared memory by single threads, asynchronous copies among the stores.
+inline int64_t shared_loads(const Counts& counts) {
+  return counts.shared_loads.lanes;
+}
+inline int64_t shared_stores(const Counts& counts) {
+  return counts.shared_stores.lanes + counts.async_copies;
+}
+
 /// What all rows have in common.
 struct Problem {
   std::string device, line;  // as the program's head shows them

@@ -213,7 +213,7 @@ constexpr Count kCounts[] = {
     {"loads", true, false, [](const Result& r) { return r.counts.loads.bytes; }},
     {"stores", true, false, [](const Result& r) { return r.counts.stores.bytes; }},
     {"shared accesses", false, true,
-     [](const Result& r) { return r.counts.shared_loads.lanes + r.counts.shared_stores.lanes; }},
+     [](const Result& r) { return shared_loads(r.counts) + shared_stores(r.counts); }},
     {"conflicts", false, false, [](const Result& r) { return bank_conflicts(r.counts); }},
     {"barriers", false, false, [](const Result& r) { return r.counts.barriers; }},
     {"warp ops", false, true, [](const Result& r) { return r.counts.warp_operations; }},
@@ -223,7 +223,7 @@ constexpr Count kCounts[] = {
 
 bool uses_shared_memory(const Result& result) {
   const Counts& counts = result.counts;
-  return counts.shared_loads.lanes + counts.shared_stores.lanes + counts.shared_atomics.lanes > 0;
+  return shared_loads(counts) + shared_stores(counts) + counts.shared_atomics.lanes > 0;
 }
 
 std::vector<Column> count_columns(const std::vector<Result>& results) {

@@ -110,8 +110,8 @@ const std::vector<CsvColumn>& csv_columns() {
           [](const KernelProfile& kernel) { return kernel.takes.blocks * kernel.takes.threads; }),
       of_counts("global_load_bytes", [](const Result& r) { return r.counts.loads.bytes; }),
       of_counts("global_store_bytes", [](const Result& r) { return r.counts.stores.bytes; }),
-      of_counts("shared_loads", [](const Result& r) { return r.counts.shared_loads.lanes; }),
-      of_counts("shared_stores", [](const Result& r) { return r.counts.shared_stores.lanes; }),
+      of_counts("shared_loads", [](const Result& r) { return shared_loads(r.counts); }),
+      of_counts("shared_stores", [](const Result& r) { return shared_stores(r.counts); }),
       of_counts("barriers", [](const Result& r) { return r.counts.barriers; }),
       of_counts("warp_operations", [](const Result& r) { return r.counts.warp_operations; }),
       of_counts(

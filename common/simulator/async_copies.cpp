@@ -41,6 +41,7 @@ void __pipeline_memcpy_async(void* shared, const void* global, size_t size, size
     }
     if (worker.checks) worker.checks->global_access(from, read, AccessKind::read, instruction);
   }
+  if (worker.trace) worker.trace->async_copy_begun();
   if (worker.checks) worker.checks->shared_access(to, size, AccessKind::copy_begins, instruction);
   worker.async_copies.add(worker.current(), {shared, global, size, zfill, instruction});
 }

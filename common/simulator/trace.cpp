@@ -141,6 +141,7 @@ tutorial::Traffic& part(tutorial::Counts& counts, Access access) {
 
 tutorial::Counts total(const Profiled& profiled) {
   tutorial::Counts sum;
+  sum.async_copies = profiled.async_copies;
   for (const auto& [key, traffic] : profiled.instructions) part(sum, key.first) += traffic;
   for (const auto& [place, counts] : profiled.places) sum += counts;
   return sum;
@@ -180,6 +181,7 @@ void add_profile(const char* name, const void* address, uint32_t launch, const P
   kernel->last_launch = launch;
   kernel->profiled.blocks += profiled.blocks;
   kernel->profiled.threads += profiled.threads;
+  kernel->profiled.async_copies += profiled.async_copies;
   for (const auto& [key, traffic] : profiled.instructions)
     kernel->profiled.instructions[key] += traffic;
   for (const auto& [place, counts] : profiled.places) kernel->profiled.places[place] += counts;

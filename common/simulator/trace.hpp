@@ -34,7 +34,7 @@ enum class Access : uint8_t {
 
 /// What the instructions of a kernel did, and its barriers and warp operations by file and line.
 struct Profiled {
-  int64_t blocks = 0, threads = 0;
+  int64_t blocks = 0, threads = 0, async_copies = 0;
   std::map<std::pair<Access, uint32_t>, tutorial::Traffic> instructions;
   std::map<std::pair<std::string, int>, tutorial::Counts> places;
 };
@@ -51,6 +51,8 @@ class Trace {
     add(thread, instruction, Access::none, 0, 0);
   }
   void access(int thread, uint32_t instruction, Access access, uintptr_t address, size_t bytes);
+
+  void async_copy_begun() { ++profiled_.async_copies; }
 
   // The block, or `lanes` of a warp, have come to the same place; `all`: no living lane is missing.
   void barrier_passed(Where where);

@@ -106,14 +106,20 @@ inline void fails(float*, int64_t) {
   check_cuda(cudaErrorInvalidConfiguration, "launch", "step3_fails.cu", 41);
 }
 
-inline const Step<Launcher> kRight = {"right", &right, "copies the right values"};
-inline const Step<Launcher> kAlsoRight = {"also_right", &right, "does it again"};
-inline const Step<Launcher> kOffByOne = {"off_by_one", &off_by_one, "spoils the last value"};
-inline const Step<Launcher> kSilent = {"silent", &writes_nothing, "forgets to write"};
-inline const Step<Launcher> kRefuses = {"refuses", &refuses, "wants too much"};
-inline const Step<Launcher> kFails = {"fails", &fails, "is not launched"};
+inline const Step<Launcher> kRight = {
+    .name = "right", .launch = right, .idea = "copies the right values"};
+inline const Step<Launcher> kAlsoRight = {
+    .name = "also_right", .launch = right, .idea = "does it again"};
+inline const Step<Launcher> kOffByOne = {
+    .name = "off_by_one", .launch = off_by_one, .idea = "spoils the last value"};
+inline const Step<Launcher> kSilent = {
+    .name = "silent", .launch = writes_nothing, .idea = "forgets to write"};
+inline const Step<Launcher> kRefuses = {
+    .name = "refuses", .launch = refuses, .idea = "wants too much"};
+inline const Step<Launcher> kFails = {.name = "fails", .launch = fails, .idea = "is not launched"};
 // No GPU is of this architecture: the letter asks for it and no other.
-inline const Step<Launcher> kElsewhere = {"elsewhere", &right, "for other GPUs", {}, "sm_10a"};
+inline const Step<Launcher> kElsewhere = {
+    .name = "elsewhere", .launch = right, .idea = "for other GPUs", .needs = "sm_10a"};
 
 /// What the chapter saw, for tests of the options.
 struct Seen {
