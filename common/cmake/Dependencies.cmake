@@ -21,6 +21,7 @@ if(DEFINED catch2_SOURCE_DIR AND EXISTS "${catch2_SOURCE_DIR}/extras")
 endif()
 include(Catch)
 find_package(Threads REQUIRED)
+find_package(Python3 3.9 COMPONENTS Interpreter)  # for the mistakes, docs/mistakes.md
 
 if(TUTORIAL_BACKEND STREQUAL "gpu")
   include(GpuArchitectures)

@@ -1,90 +1,84 @@
-# tutorial_mistakes(): the mistakes of a chapter, NN_chapter/mistakes/*.patch, as test programs that have
+# tutorial_mistakes(): the mistakes of a chapter and of its parts (mistakes.txt), as test programs that have
 # them. docs/mistakes.md says what the files are. CPU backend only; none of this is part of `all`.
 #
-#   NN_chapter_mistake_<name>   the chapter's tests, linked with what one patch makes of the kernels
+#   NN_chapter_mistake_<name>   the chapter's tests, linked with what the mistake makes of the kernels
 #   NN_chapter_mistakes         those of a chapter
 #   mistakes                    those of all chapters
 add_custom_target(mistakes)
-add_test(NAME "mistakes: learn break" COMMAND "${TUTORIAL_ROOT}/common/tests/break_test")  # needs patch
-set_tests_properties("mistakes: learn break" PROPERTIES LABELS mistakes TIMEOUT 120)
+set(mistakes_program "${TUTORIAL_ROOT}/common/tools/mistakes.py")
 
-# Adds `target`, built from `patch`, with its files in `folder`. Only what the patch touches is compiled:
-# the linker takes the tests' object file as it is, and from the chapter's library only what the patched
-# objects do not define. A patch of a .cuh file touches all .cu files that include it.
-function(tutorial_mistake_program target chapter patch folder)
-  file(STRINGS "${patch}" touched REGEX "^\\+\\+\\+ b/")
-  list(TRANSFORM touched REPLACE "^\\+\\+\\+ b/([^\t ]*).*" "\\1")
-  foreach(list IN ITEMS names originals patched sources)
-    set(${list} "")
-  endforeach()
-  foreach(file IN LISTS touched)
-    if(NOT file MATCHES "^${chapter}/([^/]+\\.cuh?)$" OR NOT EXISTS "${TUTORIAL_ROOT}/${file}")
-      return()  # check_mistake says what is wrong with it
-    endif()
-    list(APPEND names "${CMAKE_MATCH_1}")
-    list(APPEND originals "${TUTORIAL_ROOT}/${file}")
-    list(APPEND patched "${folder}/${CMAKE_MATCH_1}")
-  endforeach()
-  if(NOT touched)
-    return()
+# Some hundred programs are linked: with the fastest linker that is here.
+include(CheckLinkerFlag)
+foreach(linker IN ITEMS gold lld)
+  check_linker_flag(CXX "-fuse-ld=${linker}" TUTORIAL_HAS_${linker})
+  if(TUTORIAL_HAS_${linker} AND NOT mistakes_linker)
+    set(mistakes_linker "-fuse-ld=${linker}")
   endif()
+endforeach()
 
-  set(script "${TUTORIAL_ROOT}/common/cmake/ApplyPatch.cmake")
+# Adds `target`: the mistake `name` of the file `list`, which changes the chapter's files ARGN, each by its
+# path in the chapter. Only they are compiled, from copies in `folder`: the linker takes the tests' object
+# files as they are, and from the chapter's library only what these objects do not define.
+function(tutorial_mistake_program target chapter list name folder)
+  list(TRANSFORM ARGN PREPEND "${folder}/" OUTPUT_VARIABLE changed)
+  list(TRANSFORM ARGN PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" OUTPUT_VARIABLE originals)
   add_custom_command(
-    OUTPUT ${patched}
-    COMMAND "${CMAKE_COMMAND}" "-DPATCH=${patch}" "-DORIGINALS=${originals}" "-DFOLDER=${folder}"
-            -P "${script}"
-    DEPENDS "${patch}" ${originals} "${script}"
+    OUTPUT ${changed}
+    COMMAND "${Python3_EXECUTABLE}" "${mistakes_program}" apply "${list}" ${name} "${folder}"
+    DEPENDS "${list}" ${originals} "${mistakes_program}"
     COMMENT "Making the mistake ${target}"
     VERBATIM)
 
-  # What a patched header changes are the .cu files that include it.
-  file(GLOB all RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cu")
-  foreach(source IN LISTS all)
-    file(STRINGS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" includes REGEX "^#include \".*\\.cuh\"")
-    foreach(name IN LISTS names)
-      if("${includes}" MATCHES "\"${name}\"")
-        set(${source}_is_changed TRUE)
-      endif()
-    endforeach()
-    if(NOT source IN_LIST names AND NOT ${source}_is_changed)
-      list(REMOVE_ITEM all "${source}")
+  add_executable(${target} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${chapter}_tests>)
+  foreach(source IN LISTS changed)
+    if(source MATCHES "\\.cu$")
+      get_filename_component(parent "${source}" DIRECTORY)
+      tutorial_translate("${source}" "${parent}" source)
+    endif()
+    if(source MATCHES "\\.cpp$")
+      # The mistake is meant, so no warnings (-w). The reports name lines: all that they need is -g1.
+      set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -w -g1)
+      # The build tool does not see that an #include leads to a changed header before there is one.
+      set_property(SOURCE "${source}" APPEND PROPERTY OBJECT_DEPENDS "${changed}")
+      target_sources(${target} PRIVATE "${source}")
     endif()
   endforeach()
-  foreach(name IN LISTS all)
-    set(source "${CMAKE_CURRENT_SOURCE_DIR}/${name}")
-    if(name IN_LIST names)
-      set(source "${folder}/${name}")
-    endif()
-    tutorial_translate("${source}" "${folder}" translated)
-    set_property(SOURCE "${translated}" APPEND PROPERTY COMPILE_OPTIONS -w)  # the mistake is meant
-    # The build tool does not see that an #include leads to the patched header before there is one.
-    set_property(SOURCE "${translated}" APPEND PROPERTY OBJECT_DEPENDS "${patched}")
-    list(APPEND sources "${translated}")
-  endforeach()
-
-  add_executable(${target} EXCLUDE_FROM_ALL ${sources} $<TARGET_OBJECTS:${chapter}_tests>)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${folder}" OUTPUT_NAME tests)
   target_include_directories(${target} BEFORE PRIVATE "${folder}" "${CMAKE_CURRENT_SOURCE_DIR}")
-  target_link_libraries(${target} PRIVATE ${chapter}_steps tutorial_testing)
+  target_link_libraries(${target} PRIVATE ${mistakes_linker} $<TARGET_PROPERTY:${chapter}_tests,LINK_LIBRARIES>)
   add_dependencies(${chapter}_mistakes ${target})
 endfunction()
 
 function(tutorial_mistakes chapter)
-  file(GLOB patches CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/mistakes/*.patch")
-  if(NOT patches)
+  file(GLOB lists CONFIGURE_DEPENDS mistakes.txt */mistakes.txt)
+  if(NOT lists)
+    return()
+  elseif(NOT Python3_FOUND)
+    message(STATUS "${chapter}: its mistakes are left out, as there is no Python 3.9 or newer")
+    return()
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${lists} "${mistakes_program}")
+  execute_process(
+    COMMAND "${Python3_EXECUTABLE}" "${mistakes_program}" cmake "${CMAKE_CURRENT_SOURCE_DIR}"
+    OUTPUT_VARIABLE mistakes ERROR_VARIABLE problem RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(WARNING "${chapter}: its mistakes are left out. ${problem}")
     return()
   endif()
   add_custom_target(${chapter}_mistakes)
   add_dependencies(mistakes ${chapter}_mistakes)
   string(SUBSTRING ${chapter} 0 2 number)
-  foreach(patch IN LISTS patches)
-    get_filename_component(name "${patch}" NAME_WE)
+  string(REGEX MATCHALL "[^\n]+" mistakes "${mistakes}")
+  foreach(mistake IN LISTS mistakes)
+    separate_arguments(files UNIX_COMMAND "${mistake}")
+    list(POP_FRONT files name list)
+    set(list "${CMAKE_CURRENT_SOURCE_DIR}/${list}")
     set(folder "${CMAKE_CURRENT_BINARY_DIR}/mistakes/${name}")
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${patch}")
-    tutorial_mistake_program(${chapter}_mistake_${name} ${chapter} "${patch}" "${folder}")
+    if(files)  # else the test says what is wrong with it
+      tutorial_mistake_program(${chapter}_mistake_${name} ${chapter} "${list}" ${name} "${folder}" ${files})
+    endif()
     add_test(NAME "mistake ${chapter}: ${name}"
-      COMMAND "${TUTORIAL_ROOT}/common/tools/check_mistake" "${patch}" "${folder}/tests")
+      COMMAND "${Python3_EXECUTABLE}" "${mistakes_program}" check "${list}" ${name} "${folder}/tests")
     set_tests_properties("mistake ${chapter}: ${name}" PROPERTIES
       LABELS "mistakes;mistakes_${number}" TIMEOUT 300)
   endforeach()

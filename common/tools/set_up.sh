@@ -152,13 +152,6 @@ install_packages() {
   apt install -y --no-install-recommends ${suite:+-t "$suite"} catch2 || true
 }
 
-# The program patch, which only `mistakes` and `break` use.
-need_patch() {
-  [ -z "$(tool_version patch)" ] || return 0
-  install_packages patch
-  [ -n "$(tool_version patch)" ] || die 'not found: patch. Install the package patch and try again'
-}
-
 cached() { sed -n "s/^$1:[A-Z]*=//p" "build/$backend/CMakeCache.txt"; }
 
 # True when the build folder was configured for this place, by tools that still exist.
