@@ -31,7 +31,7 @@ Input& add_options(Chapter& chapter, Attention& a) {
                        "queries, keys and values side by side");
 }
 
-void announce(Chapter& chapter, const Attention& a) {
+void announce(Chapter& chapter, const Attention& a, double more_bytes) {
   require_supported(a);
   // The least work: the scores that are not masked, once as Q·Kᵀ and once as att·V; qkv read once,
   // out written once. What preatt and att cost is this pipeline's own doing.
@@ -47,7 +47,7 @@ void announce(Chapter& chapter, const Attention& a) {
                       std::to_string(a.HS()) + ", " + (a.tf32 ? "products in TF32" : "fp32") +
                       ", blocks of " + std::to_string(a.block_size) + " threads",
                   {.flop = 4 * pairs * C, .bytes = 16 * tokens * C}, {a.B, a.T, a.C},
-                  workspace_bytes(a) + stage_output);
+                  workspace_bytes(a) + stage_output + more_bytes);
   say_memory(chapter, a);
   if (a.tf32 && device_has_clock())
     chapter.note(

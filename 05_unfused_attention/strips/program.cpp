@@ -1,10 +1,24 @@
 // The program of part strips: `./learn run 05 --part strips`.
 #include "program.hpp"
 
+#include <algorithm>
+#include <string>
+
+#include "common/kernel/grid.hpp"
 #include "strips/strips.hpp"
 
 namespace tutorial::unfused_attention::strips {
 namespace {
+
+/// Of the pointers of the step that cuts finest: 6 a head and strip.
+double pointer_bytes(const Attention& a) {
+  double strips = 0;
+  for (const auto& step : steps) {
+    const Cut cut = cut_of(a, step);
+    if (cut.height > 0) strips = std::max(strips, static_cast<double>(ceil_div(a.T, cut.height)));
+  }
+  return 48 * static_cast<double>(a.heads()) * strips;
+}
 
 /// How much of preatt each step uses.
 void say_memory(Chapter& chapter, const Attention& a) {
@@ -37,7 +51,8 @@ void body(Chapter& chapter) {
                "queries of a strip; 0: by each step's rule");
   chapter.steps(steps);
   chapter.parse();
-  announce(chapter, a);
+  require_supported(a);
+  announce(chapter, a, pointer_bytes(a));
   say_memory(chapter, a);
 
   const std::vector<int64_t> rows = rows_to_check(chapter, a);
