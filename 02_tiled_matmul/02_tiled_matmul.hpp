@@ -6,12 +6,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "common/compare/compare.hpp"
 #include "common/kernel/error.hpp"
 #include "common/kernel/step.hpp"
 
-namespace tutorial {
+namespace tutorial::tiled_matmul {
 
 /// Computes C = alpha·A·B + beta·C, as SGEMM does: beta = 0 does not read C, alpha = 0 reads
 /// neither A nor B. All three are in device memory and C overlaps neither input; the pointers need
@@ -24,11 +25,12 @@ using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64
 /// A feature of a step, in the list: it takes any alpha and beta.
 inline constexpr unsigned ALPHA_BETA = 1;
 
-/// 8×8 elements a thread, as two groups of four columns, 64 columns apart.
+/// How steps 3 to 6 divide C: 8×8 elements a thread, as two groups of four columns, 64 apart.
 inline constexpr Tile SPLIT_PATCH = {
     .rows = 128, .cols = 128, .thread_rows = 8, .thread_cols = 8, .thread_col_parts = 2};
 
-Launcher shared_tile, register_tile, conflict_free, vectorised, pipelined, warp_tile, padded_rows;
+Launcher shared_tile, register_tile, conflict_free, vectorised, alpha_beta, pipelined, warp_tile,
+    fragments_ahead, spread_copies, tile_by_size, padded_rows;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "shared_tile",
@@ -45,7 +47,11 @@ inline const std::vector<Step<Launcher>> steps = {
      .tile = SPLIT_PATCH},
     {.name = "vectorised",
      .launch = vectorised,
-     .idea = "global memory too; alpha and beta",
+     .idea = "global memory is read and written 16 bytes at a time, too",
+     .tile = SPLIT_PATCH},
+    {.name = "alpha_beta",
+     .launch = alpha_beta,
+     .idea = "C = alpha·A·B + beta·C",
      .tile = SPLIT_PATCH,
      .features = ALPHA_BETA},
     {.name = "pipelined",
@@ -55,7 +61,19 @@ inline const std::vector<Step<Launcher>> steps = {
      .features = ALPHA_BETA},
     {.name = "warp_tile",
      .launch = warp_tile,
-     .idea = "16×8 elements a thread; nothing waits for anything else",
+     .idea = "16×8 elements a thread; neighbouring lanes read the same 16 bytes",
+     .features = ALPHA_BETA},
+    {.name = "fragments_ahead",
+     .launch = fragments_ahead,
+     .idea = "the operands of the next products are read during these",
+     .features = ALPHA_BETA},
+    {.name = "spread_copies",
+     .launch = spread_copies,
+     .idea = "a few copies with each k, and no test in the loop",
+     .features = ALPHA_BETA},
+    {.name = "tile_by_size",
+     .launch = tile_by_size,
+     .idea = "a smaller tile where the large one would leave multiprocessors idle",
      .features = ALPHA_BETA},
     {.name = "padded_rows",
      .launch = padded_rows,
@@ -63,17 +81,17 @@ inline const std::vector<Step<Launcher>> steps = {
      .features = ALPHA_BETA},
 };
 
-/// Step 6 for a B whose rows begin ldb >= N floats apart. What lies between them is read, too, and
+/// Step 10 for a B whose rows begin ldb >= N floats apart. What lies between them is read, too, and
 /// comes to nothing.
-void warp_tile_strided(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                       int64_t ldb, float alpha, float beta);
+void tile_by_size_strided(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
+                          int64_t ldb, float alpha, float beta);
 
 /// For a step without ALPHA_BETA: refuses what it cannot do, before it launches.
 inline void require_plain_product(const char* step, float alpha, float beta) {
   if (alpha != 1 || beta != 0)
     throw Error(std::string(step) +
                 " computes C = A·B only; leave out --alpha and --beta, or choose "
-                "--kernel vectorised");
+                "--kernel alpha_beta");
 }
 
 /// Rows of C = alpha·A·B + beta·C, in double: row i of the result is row rows[i] of C. `before` is
@@ -83,4 +101,4 @@ Expected reference(std::span<const float> A, std::span<const float> B, int64_t N
                    std::span<const int64_t> rows, float alpha = 1, float beta = 0,
                    std::span<const float> before = {});
 
-}  // namespace tutorial
+}  // namespace tutorial::tiled_matmul

@@ -1,3 +1,4 @@
+// The program of chapter 02.
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -8,13 +9,25 @@
 #include "common/measure/row_major_blas.hpp"
 #include "common/program/chapter.hpp"
 
-namespace tutorial {
+namespace tutorial::tiled_matmul {
 namespace {
 
 float as_float(const char* option, double value) {
   if (std::abs(value) > std::numeric_limits<float>::max())
     throw Error(std::string(option) + " does not fit into float32; give a smaller number");
   return static_cast<float>(value);
+}
+
+/// "C[4096×4096] = 2 · A[4096×4096] · B[4096×4096] + 3 · C, fp32"
+std::string formula(int64_t M, int64_t N, int64_t K, float alpha, float beta) {
+  const bool is_plain = alpha == 1 && beta == 0;
+  std::ostringstream line;
+  line << "C[" << shape_text({M, N}) << "] = ";
+  if (!is_plain) line << alpha << " · ";
+  line << "A[" << shape_text({M, K}) << "] · B[" << shape_text({K, N}) << "]";
+  if (!is_plain) line << " + " << beta << " · C";
+  line << ", fp32";
+  return line.str();
 }
 
 void body(Chapter& chapter) {
@@ -33,22 +46,14 @@ void body(Chapter& chapter) {
   chapter.symbols({{"M", M}, {"N", N}, {"K", K}});
   const float alpha = as_float("--alpha", alpha_option), beta = as_float("--beta", beta_option);
 
-  const bool is_plain = alpha == 1 && beta == 0;
-  std::ostringstream line;
-  line << "C[" << shape_text({M, N}) << "] = ";
-  if (!is_plain) line << alpha << " · ";
-  line << "A[" << shape_text({M, K}) << "] · B[" << shape_text({K, N}) << "]";
-  if (!is_plain) line << " + " << beta << " · C";
-  line << ", fp32";
-  const double m = M, n = N, k = K, reads_and_writes_of_C = beta == 0 ? 1 : 2;
-  chapter.problem(
-      line.str(),
-      {.flop = 2 * m * n * k, .bytes = 4 * (m * k + k * n + reads_and_writes_of_C * m * n)},
-      {M, N});
+  const double m = M, n = N, k = K, accesses_to_C = beta == 0 ? 1 : 2;
+  chapter.problem(formula(M, N, K, alpha, beta),
+                  {.flop = 2 * m * n * k, .bytes = 4 * (m * k + k * n + accesses_to_C * m * n)},
+                  {M, N});
 
   // The whole result where the host can afford a reference. Else some rows of it, from all over C,
   // and a plain product's other rows by their sums with random signs.
-  const bool is_small = m * n * k <= 2e8;
+  const bool is_plain = alpha == 1 && beta == 0, is_small = m * n * k <= 2e8;
   const std::vector<float>& A = input_a.host();
   const std::vector<float>& B = input_b.host();
   const std::vector<float> before = beta == 0 ? std::vector<float>() : input_c.host();
@@ -64,9 +69,9 @@ void body(Chapter& chapter) {
 
   const float* a = input_a.device();
   const float* b = input_b.device();
+  const float* c = beta == 0 ? nullptr : input_c.device();
   const auto restore = [&](float* C) {
-    if (beta != 0)
-      CUDA_CHECK(cudaMemcpy(C, input_c.device(), M * N * sizeof(float), cudaMemcpyDeviceToDevice));
+    if (c != nullptr) CUDA_CHECK(cudaMemcpy(C, c, M * N * sizeof(float), cudaMemcpyDeviceToDevice));
   };
   for (const auto& step : steps)
     chapter.run(
@@ -77,10 +82,11 @@ void body(Chapter& chapter) {
 }
 
 }  // namespace
-}  // namespace tutorial
+}  // namespace tutorial::tiled_matmul
 
 int main(int argc, char** argv) {
   return tutorial::run_chapter(
       argc, argv, "02_tiled_matmul",
-      {{"", "C = alpha·A·B + beta·C in tiles: shared memory, then registers", tutorial::body}});
+      {{"", "C = alpha·A·B + beta·C in tiles: shared memory, then registers",
+        tutorial::tiled_matmul::body}});
 }

@@ -2,7 +2,7 @@
 
 #include "02_tiled_matmul.hpp"
 
-namespace tutorial {
+namespace tutorial::tiled_matmul {
 
 Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
                    std::span<const int64_t> rows, float alpha, float beta,
@@ -25,4 +25,4 @@ Expected reference(std::span<const float> A, std::span<const float> B, int64_t N
   return want;
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::tiled_matmul

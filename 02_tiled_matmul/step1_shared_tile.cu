@@ -12,7 +12,7 @@
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 
-namespace tutorial {
+namespace tutorial::tiled_matmul {
 namespace {
 
 constexpr int TILE = 16;
@@ -55,4 +55,4 @@ void shared_tile(const float* A, const float* B, float* C, int64_t M, int64_t N,
   }
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::tiled_matmul

@@ -12,7 +12,7 @@
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 
-namespace tutorial {
+namespace tutorial::tiled_matmul {
 namespace {
 
 constexpr int BM = 128, BN = 128, BK = 8;  // a block's tiles: BM×BN of C, BM×BK of A, BK×BN of B
@@ -80,4 +80,4 @@ void register_tile(const float* A, const float* B, float* C, int64_t M, int64_t 
   }
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::tiled_matmul

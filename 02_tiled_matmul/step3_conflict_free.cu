@@ -11,8 +11,9 @@
 #include "02_tiled_matmul.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
+#include "common/kernel/vector4.cuh"
 
-namespace tutorial {
+namespace tutorial::tiled_matmul {
 namespace {
 
 constexpr int BM = 128, BN = 128, BK = 8;  // a block's tiles: BM×BN of C, BM×BK of A, BK×BN of B
@@ -27,12 +28,6 @@ static_assert(BM * BK % THREADS == 0 && BK * BN % THREADS == 0,
 static_assert(THREADS <= 1024, "CUDA allows 1024 threads a block: make the patches larger");
 static_assert((BM + PAD + BN) * BK * sizeof(float) <= 48 * 1024,
               "the tiles of A and B must fit into 48 KB of shared memory: make BM or BN smaller");
-
-/// Four neighbours in one instruction. `from` must be a multiple of 16 bytes.
-__device__ void read4(float* to, const float* from) {
-  const float4 four = *reinterpret_cast<const float4*>(from);
-  to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
-}
 
 __global__ void __launch_bounds__(THREADS)
     conflict_free_kernel(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
@@ -60,8 +55,8 @@ __global__ void __launch_bounds__(THREADS)
       // A thread's columns come in groups of four, one group in each of TN / 4 parts of the tile:
       // the 16 threads of a row read 16 groups side by side, which lie in different banks.
       float a[TM], b[TN];
-      for (int i = 0; i < TM; i += 4) read4(&a[i], &As[k][ty * TM + i]);
-      for (int j = 0; j < TN; j += 4) read4(&b[j], &Bs[k][j * (BN / TN) + tx * 4]);
+      for (int i = 0; i < TM; i += 4) load4(&a[i], &As[k][ty * TM + i]);
+      for (int j = 0; j < TN; j += 4) load4(&b[j], &Bs[k][j * (BN / TN) + tx * 4]);
       for (int i = 0; i < TM; ++i)
         for (int j = 0; j < TN; ++j) sum[i][j] += a[i] * b[j];
     }
@@ -91,4 +86,4 @@ void conflict_free(const float* A, const float* B, float* C, int64_t M, int64_t 
   }
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::tiled_matmul

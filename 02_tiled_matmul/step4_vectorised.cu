@@ -1,19 +1,19 @@
-// Step 4 = step 3 + global memory is read and written 16 bytes at a time, too; alpha and beta.
+// Step 4 = step 3 + global memory is read and written 16 bytes at a time, too.
 //
 // FLOP            2·M·N·K
 // global memory   as in step 2: M·N·K / 16 + 4·M·N bytes, 32 FLOP a byte, but a quarter of the
-//                 instructions. beta ≠ 0 reads C: 4·M·N bytes more
+//                 instructions
 // asked for       loads 4·K·(M·⌈N/128⌉ + N·⌈M/128⌉) bytes, stores 4·M·N bytes
 // shared memory   8.1 KB a block, read as in step 3
 // block           16 × 16 threads for 128 × 128 elements of C
 #include <algorithm>
 
 #include "02_tiled_matmul.hpp"
-#include "aligned.cuh"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
+#include "common/kernel/vector4.cuh"
 
-namespace tutorial {
+namespace tutorial::tiled_matmul {
 namespace {
 
 constexpr int BM = 128, BN = 128, BK = 8;  // a block's tiles: BM×BN of C, BM×BK of A, BK×BN of B
@@ -29,47 +29,10 @@ static_assert(THREADS <= 1024, "CUDA allows 1024 threads a block: make the patch
 static_assert((BM + PAD + BN) * BK * sizeof(float) <= 48 * 1024,
               "the tiles of A and B must fit into 48 KB of shared memory: make BM or BN smaller");
 
-/// Four neighbours in one instruction. The address in memory must be a multiple of 16 bytes.
-__device__ void read4(float* to, const float* from) {
-  const float4 four = *reinterpret_cast<const float4*>(from);
-  to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
-}
-__device__ void write4(float* to, const float* from) {
-  *reinterpret_cast<float4*>(to) = make_float4(from[0], from[1], from[2], from[3]);
-}
-
-/// X[row][col … col + 3] of a rows × cols matrix; what lies outside counts as 0. With ALIGNED (see
-/// rows_are_aligned) the four elements lie inside or outside together.
-template <bool ALIGNED>
-__device__ void load4(float* to, const float* X, int64_t row, int64_t col, int64_t rows,
-                      int64_t cols) {
-  const float* from = X + row * cols + col;
-  if (ALIGNED && row < rows && col < cols) {
-    read4(to, from);
-  } else {
-    for (int i = 0; i < 4; ++i) to[i] = !ALIGNED && row < rows && col + i < cols ? from[i] : 0;
-  }
-}
-
-/// The same four elements of C become alpha·sum + beta·C, as far as they lie inside.
-template <bool ALIGNED>
-__device__ void store4(float* C, int64_t row, int64_t col, int64_t rows, int64_t cols,
-                       const float* sum, float alpha, float beta) {
-  float old[4] = {}, result[4];
-  if (beta != 0)
-    load4<ALIGNED>(old, C, row, col, rows, cols);  // else C may hold anything, even NaN
-  for (int i = 0; i < 4; ++i) result[i] = alpha * sum[i] + beta * old[i];
-
-  float* to = C + row * cols + col;
-  if (ALIGNED && row < rows && col < cols) write4(to, result);
-  for (int i = 0; i < 4; ++i)
-    if (!ALIGNED && row < rows && col + i < cols) to[i] = result[i];
-}
-
 template <bool ALIGNED_A, bool ALIGNED_B, bool ALIGNED_C>
 __global__ void __launch_bounds__(THREADS)
     vectorised_kernel(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                      float alpha, float beta, int64_t first_row) {
+                      int64_t first_row) {
   alignas(16) __shared__ float As[BK][BM + PAD];  // transposed: a thread's rows are neighbours
   alignas(16) __shared__ float Bs[BK][BN];
   const int tx = threadIdx.x, ty = threadIdx.y;
@@ -83,13 +46,15 @@ __global__ void __launch_bounds__(THREADS)
     float four[4];
     for (int first = 0; first < BM * BK; first += 4 * THREADS) {
       const int row = (first + 4 * thread) / BK, k = (first + 4 * thread) % BK;
-      load4<ALIGNED_A>(four, A, row0 + row, k0 + k, M, K);
+      load4_guarded<ALIGNED_A>(four, A + (row0 + row) * K + k0 + k,
+                               row0 + row < M ? K - (k0 + k) : 0);
       for (int i = 0; i < 4; ++i) As[k + i][row] = four[i];
     }
     for (int first = 0; first < BK * BN; first += 4 * THREADS) {
       const int k = (first + 4 * thread) / BN, col = (first + 4 * thread) % BN;
-      load4<ALIGNED_B>(four, B, k0 + k, col0 + col, K, N);
-      write4(&Bs[k][col], four);
+      load4_guarded<ALIGNED_B>(four, B + (k0 + k) * N + col0 + col,
+                               k0 + k < K ? N - (col0 + col) : 0);
+      store4(&Bs[k][col], four);
     }
     __syncthreads();
 
@@ -97,18 +62,21 @@ __global__ void __launch_bounds__(THREADS)
       // A thread's columns come in groups of four, one group in each of TN / 4 parts of the tile:
       // the 16 threads of a row read 16 groups side by side, which lie in different banks.
       float a[TM], b[TN];
-      for (int i = 0; i < TM; i += 4) read4(&a[i], &As[k][ty * TM + i]);
-      for (int j = 0; j < TN; j += 4) read4(&b[j], &Bs[k][j * (BN / TN) + tx * 4]);
+      for (int i = 0; i < TM; i += 4) load4(&a[i], &As[k][ty * TM + i]);
+      for (int j = 0; j < TN; j += 4) load4(&b[j], &Bs[k][j * (BN / TN) + tx * 4]);
       for (int i = 0; i < TM; ++i)
         for (int j = 0; j < TN; ++j) sum[i][j] += a[i] * b[j];
     }
     __syncthreads();
   }
 
-  for (int i = 0; i < TM; ++i)
-    for (int j = 0; j < TN; j += 4)
-      store4<ALIGNED_C>(C, row0 + ty * TM + i, col0 + j * (BN / TN) + tx * 4, M, N, &sum[i][j],
-                        alpha, beta);
+  for (int i = 0; i < TM; ++i) {
+    for (int j = 0; j < TN; j += 4) {
+      const int64_t row = row0 + ty * TM + i;
+      const int64_t col = col0 + j * (BN / TN) + tx * 4;
+      store4_guarded<ALIGNED_C>(C + row * N + col, &sum[i][j], row < M ? N - col : 0);
+    }
+  }
 }
 
 }  // namespace
@@ -116,8 +84,8 @@ __global__ void __launch_bounds__(THREADS)
 // A, B and C each take the 16-byte path if they can, else the path of four single floats.
 void vectorised(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
                 float alpha, float beta) {
+  require_plain_product("vectorised", alpha, beta);
   if (M == 0 || N == 0) return;
-  if (alpha == 0) K = 0;  // as in SGEMM: what A and B hold does not matter
   constexpr decltype(&vectorised_kernel<true, true, true>) kernels[2][2][2] = {
       {{vectorised_kernel<false, false, false>, vectorised_kernel<false, false, true>},
        {vectorised_kernel<false, true, false>, vectorised_kernel<false, true, true>}},
@@ -128,9 +96,9 @@ void vectorised(const float* A, const float* B, float* C, int64_t M, int64_t N, 
   const dim3 block(BN / TN, BM / TM);
   for (int64_t first_row = 0; first_row < M; first_row += MAX_GRID_Y * BM) {
     const dim3 grid(ceil_div(N, BN), std::min(ceil_div(M - first_row, BM), MAX_GRID_Y));
-    kernel<<<grid, block>>>(A, B, C, M, N, K, alpha, beta, first_row);
+    kernel<<<grid, block>>>(A, B, C, M, N, K, first_row);
     CUDA_CHECK_LAUNCH();
   }
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::tiled_matmul

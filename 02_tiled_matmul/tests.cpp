@@ -1,15 +1,12 @@
 // Every kernel in the list, and cuBLAS beside them, on every shape; then the reference itself.
 #include <algorithm>
-#include <catch2/generators/catch_generators_range.hpp>
 #include <cmath>
-#include <numeric>
 
 #include "02_tiled_matmul.hpp"
 #include "common/measure/row_major_blas.hpp"
 #include "common/testing/testing.hpp"
 
-using namespace tutorial;
-
+namespace tutorial::tiled_matmul {
 namespace {
 
 struct Shape {
@@ -23,6 +20,8 @@ const std::vector<Shape> shapes = {
     {130, 70, 45},                  // more than one tile of 128 rows
     {257, 129, 33},                 // more than one in both directions
     {132, 68, 20},                  // no whole tile, but rows that allow 16-byte accesses
+    {129, 261, 19},                 // more than one tile of 128 × 256, in both directions
+    {130, 260, 20},                 // … and 16-byte accesses
     {1, 130, 7},    {130, 1, 7},    // one row, one column
     {33, 40, 3},    {20, 24, 1},    // K shorter than a tile
     {30, 41, 101},  {18, 44, 100},  // K of many tiles and a tail
@@ -62,9 +61,9 @@ void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets = {}, f
                {.rows = M, .cols = N, .tile = step.tile}, offsets.c, before);
 }
 
-const Step<Launcher>& step_of(Launcher* launch) {
-  return *std::find_if(steps.begin(), steps.end(),
-                       [&](const auto& step) { return step.launch == launch; });
+Step<Launcher> step_of(Launcher* launch) {
+  return runnable(*std::find_if(steps.begin(), steps.end(),
+                                [&](const auto& step) { return step.launch == launch; }));
 }
 
 }  // namespace
@@ -119,20 +118,18 @@ TEST_CASE("every step takes more rows than a grid has blocks in y", "[large]") {
   check_step(step, {65535 * rows + 3, 1, 1});
 }
 
-// warp_tile chooses its tile by the number of blocks and multiprocessors (its launcher says how).
-// All other shapes here are so small that they get the small tile. These get the large one on a
-// device of 132 multiprocessors: 10 × 10 blocks of 128 × 256, the last ones not whole.
-TEST_CASE("warp_tile's large tile is right") {
-  const Step<Launcher>& step = step_of(&warp_tile);
-  runnable(step);
+// tile_by_size chooses its tile by the number of blocks and multiprocessors (its launcher says
+// how). All other shapes here are so small that they get the small tile. These get the large one on
+// a device of 132 multiprocessors: 10 × 10 blocks of 128 × 256, the last ones not whole.
+TEST_CASE("tile_by_size's large tile is right") {
+  const Step<Launcher> step = step_of(&tile_by_size);
   check_step(step, {1270, 2500, 9});                        // 16-byte accesses
   check_step(step, {1270, 2501, 19}, {1, 2, 3}, 2.5f, -3);  // single floats
 }
 
 // It copies B unless C is more than 32 times as wide as it is high.
 TEST_CASE("padded_rows is right with a copy of B and without") {
-  const Step<Launcher>& step = step_of(&padded_rows);
-  runnable(step);
+  const Step<Launcher> step = step_of(&padded_rows);
   check_step(step, {19, 601, 5});  // with the copy: its rows are longer than a block
   check_step(step, {18, 601, 5});  // without
   check_step(step, {2, 1, 4100});  // with more rows than blocks
@@ -140,8 +137,7 @@ TEST_CASE("padded_rows is right with a copy of B and without") {
 }
 
 TEST_CASE("padded_rows takes B as it is where there is no memory for the copy") {
-  const Step<Launcher>& step = step_of(&padded_rows);
-  runnable(step);
+  const Step<Launcher> step = step_of(&padded_rows);
   if (device_has_clock()) SKIP("only the simulator's memory can be made small");
   const int64_t M = 5, N = 7, K = 9;
   const std::vector<float> A = make_values({M, K}, Init::normal, 1);
@@ -222,3 +218,5 @@ TEST_CASE("the reference is right where the product is known") {
     CHECK(got.bound == std::vector<double>(M * N, 0.0));
   }
 }
+
+}  // namespace tutorial::tiled_matmul

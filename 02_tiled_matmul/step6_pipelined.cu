@@ -1,20 +1,21 @@
-// Step 5 = step 4 + the next tiles are copied into shared memory while these are multiplied.
+// Step 6 = step 5 + the next tiles are copied into shared memory while these are multiplied.
 //
 // FLOP            2·M·N·K
-// global memory   as in steps 2 to 4: M·N·K / 16 + 4·M·N bytes, 32 FLOP a byte
+// global memory   as in step 2: M·N·K / 16 + 4·M·N bytes, 32 FLOP a byte. beta ≠ 0 reads C:
+//                 4·M·N bytes more
 // asked for       loads 4·K·(M·⌈N/128⌉ + N·⌈M/128⌉) bytes, stores 4·M·N bytes (beta = 0)
 // shared memory   16.3 KB a block: two pairs of tiles
 // block           16 × 16 threads for 128 × 128 elements of C
-#include <cuda_pipeline.h>
-
 #include <algorithm>
 
 #include "02_tiled_matmul.hpp"
-#include "aligned.cuh"
+#include "common/kernel/async_copy.cuh"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
+#include "common/kernel/vector4.cuh"
+#include "epilogue.cuh"
 
-namespace tutorial {
+namespace tutorial::tiled_matmul {
 namespace {
 
 constexpr int BM = 128, BN = 128, BK = 8;  // a block's tiles: BM×BN of C, BM×BK of A, BK×BN of B
@@ -23,27 +24,14 @@ constexpr int THREADS = (BM / TM) * (BN / TN);
 constexpr int PAD = 4;  // floats at the end of each row of As: rows begin 4 banks apart
 static_assert(BM % TM == 0 && BN % TN == 0, "whole patches must fill the block's tile of C");
 static_assert(TM % 4 == 0 && TN % 4 == 0, "a thread reads four neighbours at a time: use 4, 8, …");
-static_assert(BM * BK % THREADS == 0 && BK * BN % (4 * THREADS) == 0,
-              "all threads must bring the same number of elements: change BM or BN");
+static_assert(BK == 8, "8 rows of As, 4 banks apart, take a warp's 32 stores without a conflict");
+static_assert(BM * BK % (4 * THREADS) == 0 && BK * BN % (4 * THREADS) == 0,
+              "all threads must bring the same number of groups of four elements: change BM or BN");
+static_assert(THREADS <= 1024, "CUDA allows 1024 threads a block: make the patches larger");
 static_assert(2 * (BM + PAD + BN) * BK * sizeof(float) <= 48 * 1024,
               "two pairs of tiles must fit into 48 KB of shared memory: make BM or BN smaller");
 
-/// Four neighbours in one instruction. The address in memory must be a multiple of 16 bytes.
-__device__ void read4(float* to, const float* from) {
-  const float4 four = *reinterpret_cast<const float4*>(from);
-  to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
-}
-
-/// Begins to copy COUNT floats into shared memory; they have come after a wait. What lies outside
-/// of the matrix is not read: zeros come in its place.
-template <int COUNT>
-__device__ void copy_async(float* to, const float* from, bool inside) {
-  constexpr size_t BYTES = COUNT * sizeof(float);
-  __pipeline_memcpy_async(to, from, BYTES, inside ? 0 : BYTES);
-}
-
-// WIDTH_B and WIDTH_C: floats in one access to B and to C, 4 where rows are aligned and else 1.
-template <int WIDTH_B, int WIDTH_C>
+template <bool ALIGNED_B, bool ALIGNED_C>
 __global__ void __launch_bounds__(THREADS)
     pipelined_kernel(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
                      float alpha, float beta, int64_t first_row) {
@@ -54,6 +42,7 @@ __global__ void __launch_bounds__(THREADS)
   const int64_t row0 = int64_t{blockIdx.y} * BM + first_row;
   const int64_t col0 = int64_t{blockIdx.x} * BN;
 
+  constexpr int WIDTH_B = ALIGNED_B ? 4 : 1;  // floats in one copy
   const auto begin_copies = [&](int buffer, int64_t k0) {
     // A tile is transposed on its way, so its elements go one by one.
     for (int first = 0; first < BM * BK; first += THREADS) {
@@ -78,30 +67,23 @@ __global__ void __launch_bounds__(THREADS)
     if (k0 + BK < K) begin_copies(1 - buffer, k0 + BK);
 
     for (int k = 0; k < BK; ++k) {
+      // A thread's columns come in groups of four, one group in each of TN / 4 parts of the tile:
+      // the 16 threads of a row read 16 groups side by side, which lie in different banks.
       float a[TM], b[TN];
-      for (int i = 0; i < TM; i += 4) read4(&a[i], &As[buffer][k][ty * TM + i]);
-      for (int j = 0; j < TN; j += 4) read4(&b[j], &Bs[buffer][k][j * (BN / TN) + tx * 4]);
+      for (int i = 0; i < TM; i += 4) load4(&a[i], &As[buffer][k][ty * TM + i]);
+      for (int j = 0; j < TN; j += 4) load4(&b[j], &Bs[buffer][k][j * (BN / TN) + tx * 4]);
       for (int i = 0; i < TM; ++i)
         for (int j = 0; j < TN; ++j) sum[i][j] += a[i] * b[j];
     }
   }
 
+  constexpr int WIDTH_C = ALIGNED_C ? 4 : 1;  // floats in one access
   for (int i = 0; i < TM; ++i) {
     for (int j = 0; j < TN; j += WIDTH_C) {
       const int64_t row = row0 + ty * TM + i;
       const int64_t col = col0 + j / 4 * 4 * (BN / TN) + tx * 4 + j % 4;
       if (row >= M || col >= N) continue;
-      float* c = C + row * N + col;
-      float old[4] = {}, result[4];
-      // With beta = 0 C is not read: it may hold anything, even NaN.
-      if (beta != 0 && WIDTH_C == 4) read4(old, c);
-      if (beta != 0 && WIDTH_C == 1) old[0] = *c;
-      for (int l = 0; l < WIDTH_C; ++l) result[l] = alpha * sum[i][j + l] + beta * old[l];
-      if (WIDTH_C == 4) {
-        *reinterpret_cast<float4*>(c) = make_float4(result[0], result[1], result[2], result[3]);
-      } else {
-        *c = result[0];
-      }
+      store_scaled<WIDTH_C>(C + row * N + col, &sum[i][j], alpha, beta);
     }
   }
 }
@@ -113,9 +95,9 @@ void pipelined(const float* A, const float* B, float* C, int64_t M, int64_t N, i
                float alpha, float beta) {
   if (M == 0 || N == 0) return;
   if (alpha == 0) K = 0;  // as in SGEMM: what A and B hold does not matter
-  constexpr decltype(&pipelined_kernel<4, 4>) kernels[2][2] = {
-      {pipelined_kernel<1, 1>, pipelined_kernel<1, 4>},
-      {pipelined_kernel<4, 1>, pipelined_kernel<4, 4>}};
+  constexpr decltype(&pipelined_kernel<true, true>) kernels[2][2] = {
+      {pipelined_kernel<false, false>, pipelined_kernel<false, true>},
+      {pipelined_kernel<true, false>, pipelined_kernel<true, true>}};
   const auto kernel = kernels[rows_are_aligned(B, N)][rows_are_aligned(C, N)];
   const dim3 block(BN / TN, BM / TM);
   for (int64_t first_row = 0; first_row < M; first_row += MAX_GRID_Y * BM) {
@@ -125,4 +107,4 @@ void pipelined(const float* A, const float* B, float* C, int64_t M, int64_t N, i
   }
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::tiled_matmul
