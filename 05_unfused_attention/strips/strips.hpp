@@ -81,7 +81,8 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "four strips at once, each on a stream"},
 };
 
-inline constexpr int64_t MOST_STREAMS = 4;  // of overlapped_strips: 2, 3 and 8 are slower (page)
+/// Of overlapped_strips. Measured: 2, 3 and 8 are slower (docs/05_strips.md).
+inline constexpr int64_t MOST_STREAMS = 4;
 
 /// How a step cuts.
 inline Cut cut_of(const Attention& attention, const Step<Launcher>& step) {
