@@ -1,5 +1,5 @@
 // What a block of threads does in steps 4 and 5. What they differ in, where the tiles lie and what
-// is kept of them, is in step4_overlapped_tiles.cu and step5_closed_form.cu.
+// is kept of them, is in step5_overlapped_tiles.cu and step6_closed_form.cu.
 #pragma once
 
 #include <cuda_pipeline.h>
