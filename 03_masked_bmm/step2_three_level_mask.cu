@@ -1,18 +1,21 @@
-// Step 2b = step 1's kernel + a mask on three levels: of the block, of the thread, of the element.
+// Step 2 = step 1's product + a mask on three levels: of the block, of the thread, of the element.
 //
-// Cost: 2·K FLOP for each element of the 8×8 patches that keep something. A block that keeps
-// something reads 1024·K bytes of A and B, one that keeps nothing reads none. C is written once,
-// fill and all. Of the masks: a byte a block, a byte a thread, and 64 for a thread whose patch is
-// kept in part. 256 threads and 8.1 KB of shared memory a block, as in step 1.
-//
+// FLOP            2·K for each element of the 8×8 patches that keep something
+// global memory   a block that keeps something reads 1024·K bytes of A and B, one that keeps
+// nothing
+//                 reads none. Of the masks: a byte a block, a byte a thread, and 64 for a thread
+//                 whose patch is kept in part. C is written once, fill and all
 // asked for       loads 1024·K·live bytes, less at the edges, and the masks' bytes more,
 //                 stores 4·B·M·N bytes; `live` is the number of blocks that keep something
+// shared memory   8.1 KB a block, as in step 1
+// block           16 × 16 threads for 128 × 128 elements of C
+// H200            0.808 ms for the causal default, 103 % of cuBLAS + fill
 #include <algorithm>
 
 #include "03_masked_bmm.hpp"
 #include "common/kernel/check.hpp"
 
-namespace tutorial {
+namespace tutorial::masked_bmm {
 namespace {
 
 constexpr int BM = BLOCK, BN = BLOCK, BK = 8, TM = PATCH, TN = PATCH;
@@ -109,4 +112,4 @@ void three_level_mask(const MaskedBmm& p, const float* A, const float* B, float*
   CUDA_CHECK_LAUNCH();
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::masked_bmm

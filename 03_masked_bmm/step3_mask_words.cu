@@ -1,19 +1,21 @@
-// Step 3b = step 2b + the mask in words: one load tells a thread all that it must know of its
-// patch.
+// Step 3 = step 2 + the mask in words, one load tells a thread all about its patch; the blocks come
+// from a list, in which those that only store stand between the others.
 //
-// Cost: 2·K FLOP for each element of the 8×8 patches that keep something, and A and B as in step
-// 2b. Of the mask: 8 bytes a thread, where step 2b reads a byte, and up to 64 more when a patch is
-// kept in part. The blocks come in the order of the list, so that those that only store lie between
-// the others. 256 threads and 8.1 KB of shared memory a block.
-//
+// FLOP            2·K for each element of the 8×8 patches that keep something, as in step 2
+// global memory   A, B and C as in step 2. Of the mask: 8 bytes a thread, where step 2 reads a
+// byte,
+//                 and up to 64 more when a patch is kept in part
 // asked for       loads 1024·K·live bytes, less at the edges, and the words and the list more,
 //                 stores 4·B·M·N bytes
+// shared memory   8.1 KB a block, as in step 1
+// block           16 × 16 threads for 128 × 128 elements of C
+// H200            0.810 ms for the causal default, 102 % of cuBLAS + fill
 #include <algorithm>
 
 #include "03_masked_bmm.hpp"
 #include "common/kernel/check.hpp"
 
-namespace tutorial {
+namespace tutorial::masked_bmm {
 namespace {
 
 constexpr int BM = BLOCK, BN = BLOCK, BK = 8, TM = PATCH, TN = PATCH;
@@ -21,7 +23,7 @@ constexpr int THREADS = (BM / TM) * (BN / TN);
 static_assert(BM * BK % THREADS == 0 && BK * BN % THREADS == 0,
               "all threads must bring the same number of elements: change BK");
 
-// As in step 2b: neighbouring threads write neighbouring elements.
+// As in step 2: neighbouring threads write neighbouring elements.
 __device__ void fill_tile(const MaskedBmm& p, int64_t row0, int64_t col0, float* C) {
   const int thread = threadIdx.y * (BN / TN) + threadIdx.x;
   for (int first = 0; first < BM * BN; first += THREADS) {
@@ -89,7 +91,7 @@ __device__ void masked_tile(const MaskedBmm& p, int64_t m, int64_t row0, int64_t
 __global__ void __launch_bounds__(THREADS, 2)
     listed_product(MaskedBmm p, int64_t first, int64_t first_matrix, const float* A, const float* B,
                    float* C) {
-  const BlockPlace block = p.block_list[first + blockIdx.x];
+  const ListedBlock block = p.block_list[first + blockIdx.x];
   const int64_t matrix = p.mask_per_batch ? block.mask : first_matrix + blockIdx.y;
   const int64_t row0 = block.row * int64_t{BM}, col0 = block.col * int64_t{BN};
   float* c = C + matrix * p.M * p.N;
@@ -115,4 +117,4 @@ void mask_words(const MaskedBmm& p, const float* A, const float* B, float* C) {
   }
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::masked_bmm
