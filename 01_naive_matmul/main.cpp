@@ -3,7 +3,7 @@
 #include "common/measure/row_major_blas.hpp"
 #include "common/program/chapter.hpp"
 
-namespace tutorial {
+namespace tutorial::naive_matmul {
 namespace {
 
 void body(Chapter& chapter) {
@@ -45,9 +45,10 @@ void body(Chapter& chapter) {
 }
 
 }  // namespace
-}  // namespace tutorial
+}  // namespace tutorial::naive_matmul
 
 int main(int argc, char** argv) {
-  return tutorial::run_chapter(argc, argv, "01_naive_matmul",
-                               {{"", "C = A·B, one thread for each element of C", tutorial::body}});
+  return tutorial::run_chapter(
+      argc, argv, "01_naive_matmul",
+      {{"", "C = A·B, one thread for each element of C", tutorial::naive_matmul::body}});
 }

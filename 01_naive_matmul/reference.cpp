@@ -2,7 +2,7 @@
 
 #include "01_naive_matmul.hpp"
 
-namespace tutorial {
+namespace tutorial::naive_matmul {
 
 Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
                    std::span<const int64_t> rows) {
@@ -21,4 +21,4 @@ Expected reference(std::span<const float> A, std::span<const float> B, int64_t N
   return want;
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::naive_matmul

@@ -7,19 +7,17 @@
 // asked for       loads 8·M·N·K bytes, stores 4·M·N bytes
 // shared memory   none
 // block           32 rows × 8 columns = 256 threads
-#include <algorithm>
-
 #include "01_naive_matmul.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 
-namespace tutorial {
+namespace tutorial::naive_matmul {
 namespace {
 
 __global__ void uncoalesced_kernel(const float* A, const float* B, float* C, int64_t M, int64_t N,
-                                   int64_t K, int64_t first_col) {
+                                   int64_t K) {
   const int64_t row = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const int64_t col = int64_t{blockIdx.y} * blockDim.y + threadIdx.y + first_col;
+  const int64_t col = int64_t{blockIdx.y} * blockDim.y + threadIdx.y;
   if (row >= M || col >= N) return;  // the last blocks reach over the edge of C
 
   float sum = 0;
@@ -32,12 +30,12 @@ __global__ void uncoalesced_kernel(const float* A, const float* B, float* C, int
 void uncoalesced(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
   if (M == 0 || N == 0) return;  // a grid of 0 blocks is an error
   const dim3 block(32, 8);
-  // A grid has few blocks in y: a C with more columns than they cover takes several launches.
-  for (int64_t first_col = 0; first_col < N; first_col += MAX_GRID_Y * block.y) {
-    const dim3 grid(ceil_div(M, block.x), std::min(ceil_div(N - first_col, block.y), MAX_GRID_Y));
-    uncoalesced_kernel<<<grid, block>>>(A, B, C, M, N, K, first_col);
-    CUDA_CHECK_LAUNCH();
-  }
+  // A grid has at most 65535 blocks in y. Chapter 02 covers the rest with more launches.
+  require_at_most(MAX_GRID_X * block.x, M, "rows", "uncoalesced");
+  require_at_most(MAX_GRID_Y * block.y, N, "columns", "uncoalesced");
+  const dim3 grid(ceil_div(M, block.x), ceil_div(N, block.y));
+  uncoalesced_kernel<<<grid, block>>>(A, B, C, M, N, K);
+  CUDA_CHECK_LAUNCH();
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::naive_matmul

@@ -7,18 +7,16 @@
 // asked for       loads 8·M·N·K bytes, stores 4·M·N bytes
 // shared memory   none
 // block           8 rows × 32 columns = 256 threads
-#include <algorithm>
-
 #include "01_naive_matmul.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 
-namespace tutorial {
+namespace tutorial::naive_matmul {
 namespace {
 
 __global__ void coalesced_kernel(const float* A, const float* B, float* C, int64_t M, int64_t N,
-                                 int64_t K, int64_t first_row) {
-  const int64_t row = int64_t{blockIdx.y} * blockDim.y + threadIdx.y + first_row;
+                                 int64_t K) {
+  const int64_t row = int64_t{blockIdx.y} * blockDim.y + threadIdx.y;
   const int64_t col = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (row >= M || col >= N) return;  // the last blocks reach over the edge of C
 
@@ -32,12 +30,12 @@ __global__ void coalesced_kernel(const float* A, const float* B, float* C, int64
 void coalesced(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
   if (M == 0 || N == 0) return;  // a grid of 0 blocks is an error
   const dim3 block(32, 8);
-  // A grid has few blocks in y: a C with more rows than they cover takes several launches.
-  for (int64_t first_row = 0; first_row < M; first_row += MAX_GRID_Y * block.y) {
-    const dim3 grid(ceil_div(N, block.x), std::min(ceil_div(M - first_row, block.y), MAX_GRID_Y));
-    coalesced_kernel<<<grid, block>>>(A, B, C, M, N, K, first_row);
-    CUDA_CHECK_LAUNCH();
-  }
+  // A grid has at most 65535 blocks in y. Chapter 02 covers the rest with more launches.
+  require_at_most(MAX_GRID_X * block.x, N, "columns", "coalesced");
+  require_at_most(MAX_GRID_Y * block.y, M, "rows", "coalesced");
+  const dim3 grid(ceil_div(N, block.x), ceil_div(M, block.y));
+  coalesced_kernel<<<grid, block>>>(A, B, C, M, N, K);
+  CUDA_CHECK_LAUNCH();
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::naive_matmul

@@ -1,14 +1,14 @@
 // Every kernel in the list, and cuBLAS beside them, on every shape; then the reference itself.
 #include <catch2/catch_approx.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-#include <numeric>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "01_naive_matmul.hpp"
+#include "common/kernel/grid.hpp"
 #include "common/measure/row_major_blas.hpp"
 #include "common/testing/testing.hpp"
 
-using namespace tutorial;
-
+namespace tutorial::naive_matmul {
 namespace {
 
 struct Shape {
@@ -48,8 +48,6 @@ void check_step(const Step<Launcher>& step, Shape shape, int64_t offset = 0) {
                offset);
 }
 
-}  // namespace
-
 TEST_CASE("every step gives A·B for every shape") {
   const auto step = EACH_STEP(steps_and_cublas());
   for (const Shape& shape : shapes) check_step(step, shape);
@@ -60,10 +58,25 @@ TEST_CASE("every step takes any address that a float can have") {
   for (int64_t offset : {1, 2, 3}) check_step(step, {12, 20, 8}, offset);
 }
 
-TEST_CASE("every step takes more rows or columns than a grid has blocks in y") {
+TEST_CASE("every step takes as many rows and columns as a grid covers, and refuses more") {
+  using Catch::Matchers::Message;
   const auto step = EACH_STEP(steps);
-  check_step(step, {65535 * 8 + 3, 1, 1});
-  check_step(step, {1, 65535 * 8 + 3, 1});
+  const int64_t in_y = MAX_GRID_Y * 8, in_x = MAX_GRID_X * 32;
+  const bool rows_in_y = !step.tile.x_down;
+  check_step(step, rows_in_y ? Shape{in_y, 1, 1} : Shape{1, in_y, 1});
+
+  // Refused before anything is read or launched: so no memory is needed.
+  const auto refusal = [&](int64_t count, const std::string& rows_or_columns, int64_t covered) {
+    return Message(std::string(step.name) + ": C has " + std::to_string(count) + " " +
+                   rows_or_columns + ", and one grid covers " + std::to_string(covered) +
+                   "; make C smaller, or go on to chapter 02, which shows the way around");
+  };
+  const auto launch = [&](int64_t M, int64_t N) {
+    step.launch(nullptr, nullptr, nullptr, M, N, 1);
+  };
+  const int64_t rows = rows_in_y ? in_y : in_x, cols = rows_in_y ? in_x : in_y;
+  CHECK_THROWS_MATCHES(launch(rows + 1, 1), Error, refusal(rows + 1, "rows", rows));
+  CHECK_THROWS_MATCHES(launch(1, cols + 1), Error, refusal(cols + 1, "columns", cols));
 }
 
 // 9 GB, so it must be asked for by its tag.
@@ -131,3 +144,6 @@ TEST_CASE("the reference is right where the product is known") {
     CHECK(got.bound == std::vector<double>(M * N, 0.0));
   }
 }
+
+}  // namespace
+}  // namespace tutorial::naive_matmul

@@ -12,28 +12,34 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "common/compare/compare.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/step.hpp"
 
-namespace tutorial {
+namespace tutorial::masked_bmm {
 
-inline constexpr int BLOCK = 128;  // a thread block owns 128×128 elements of C
-inline constexpr int PATCH = 8;    // a thread owns 8×8 of them
+inline constexpr int BLOCK = 128;  // a mask is looked at in blocks of 128×128 elements of C
+inline constexpr int PATCH = 8;    // and in patches of 8×8
 
-/// What a coarse mask says of a block or a patch: how much of it the element mask keeps. Only
-/// elements inside C count. (A count of kept elements would do too, but not in a byte: 128·128 is 0
-/// modulo 256, and a block that is kept whole would look like one to skip.)
+/// How much of a block or a patch the element mask keeps. Only elements inside C count. (A count of
+/// kept elements would do too, but not in a byte: 128·128 is 0 modulo 256, and a block that is kept
+/// whole would look like one to skip.)
 enum class Kept : uint8_t { none, some, all };
 
-/// Where a 128×128 block of C lies: in block row `row` and block column `col` of the matrices that
-/// use mask `mask`. Four equal numbers, aligned: so one instruction loads or stores them all.
-struct alignas(16) BlockPlace {
+/// Of elements of which at least one is kept, and all are.
+__host__ __device__ constexpr Kept kept_of(bool any, bool all) {
+  return !any ? Kept::none : all ? Kept::all : Kept::some;
+}
+
+/// An entry of the list of blocks: the block in block row `row` and block column `col` of the
+/// matrices that use mask `mask`. Four equal numbers, aligned: one instruction moves them all.
+struct alignas(16) ListedBlock {
   int32_t mask = 0, row = 0, col = 0;
   int32_t kept = 0;  // a Kept
+
+  bool operator==(const ListedBlock&) const = default;
 };
 
 /// A mask with a closed form: it keeps (i, j) where low <= j - i <= high, and low <= high.
@@ -48,42 +54,44 @@ struct MaskedBmm {
   bool mask_per_batch = false;  // batch × M × N, else M × N
   float fill = -std::numeric_limits<float>::infinity();
   // Made from `mask` by build_coarse_masks(), once for as many products as use the mask:
-  const Kept* block_mask = nullptr;   // (batch or 1) × ceil(M/128) × ceil(N/128)
-  const Kept* thread_mask = nullptr;  // (batch or 1) × ceil(M/8) × ceil(N/8)
-
+  const Kept* block_mask = nullptr;   // (masks, ⌈M/128⌉, ⌈N/128⌉)
+  const Kept* thread_mask = nullptr;  // (masks, ⌈M/8⌉, ⌈N/8⌉)
   // Made from `mask` by build_mask_words(), likewise:
-  const uint64_t* mask_words = nullptr;    // (batch or 1) × ceil(M/8) × ceil(N/8)
-  const BlockPlace* block_list = nullptr;  // all blocks of all masks, the live ones spread evenly
+  const uint64_t* mask_words = nullptr;     // (masks, ⌈M/8⌉, ⌈N/8⌉)
+  const ListedBlock* block_list = nullptr;  // all blocks of all masks, the live ones spread evenly
   // Where the mask is a band, its closed form; it must say what `mask` says.
   std::optional<Band> band = {};
 
   int64_t masks() const { return mask_per_batch ? batch : 1; }
 };
 
-// ---- the kernels
+// ---- the steps
 
 using Launcher = void(const MaskedBmm& problem, const float* A, const float* B, float* C);
-Launcher bmm_then_fill, three_level_mask, mask_words, overlapped_tiles, closed_form;
+Launcher bmm_then_fill, three_level_mask, mask_words, small_tiles, overlapped_tiles, closed_form;
 
-inline constexpr Tile BLOCK_TILE = {
+inline constexpr Tile PATCH_A_THREAD = {
     .rows = BLOCK, .cols = BLOCK, .thread_rows = PATCH, .thread_cols = PATCH};
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "bmm_then_fill",
      .launch = bmm_then_fill,
      .idea = "the product, then a kernel that fills",
-     .tile = BLOCK_TILE},
+     .tile = PATCH_A_THREAD},
     {.name = "three_level_mask",
      .launch = three_level_mask,
      .idea = "skip blocks and threads, mask the rest",
-     .tile = BLOCK_TILE},
+     .tile = PATCH_A_THREAD},
     {.name = "mask_words",
      .launch = mask_words,
      .idea = "the mask in words, the blocks in a list",
-     .tile = BLOCK_TILE},
+     .tile = PATCH_A_THREAD},
+    {.name = "small_tiles",
+     .launch = small_tiles,
+     .idea = "half a block a tile, four blocks on a multiprocessor"},
     {.name = "overlapped_tiles",
      .launch = overlapped_tiles,
-     .idea = "copies run ahead, four blocks overlap"},
+     .idea = "the copies run ahead of the products"},
     {.name = "closed_form",
      .launch = closed_form,
      .idea = "a causal mask or a window is a formula"},
@@ -92,60 +100,34 @@ inline const std::vector<Step<Launcher>> steps = {
 /// The second half of step 1, also used after cuBLAS: C = fill where the mask is 0.
 void masked_fill(const MaskedBmm& problem, float* C);
 
-/// Step 2a: block_mask and thread_mask from the element mask, in the shapes that MaskedBmm gives.
+/// What step 2 reads: block_mask and thread_mask from the element mask (coarse_masks.cu).
 void build_coarse_masks(const MaskedBmm& problem, Kept* block_mask, Kept* thread_mask);
 
-/// Step 3a: the mask in words, the blocks' states and the list of blocks, in the shapes that
-/// MaskedBmm gives.
+/// What steps 3 to 5 read: the mask in words, and the list of blocks (mask_words_and_list.cu). On
+/// the way come the blocks' states, as in block_mask.
 void build_mask_words(const MaskedBmm& problem, uint64_t* words, Kept* block_mask,
-                      BlockPlace* list);
+                      ListedBlock* list);
 
 // ---- the reference (reference.cpp)
 
-/// The band that a mask of this name is (see make_mask), if it is one.
-std::optional<Band> band_of(const std::string& kind, int64_t M, int64_t N);
-
 /// A mask on the host.
 struct Mask {
-  std::vector<uint8_t> keep;  // (batch or 1) × M × N
+  std::vector<uint8_t> keep;  // (masks, M, N)
   bool per_batch = false;
 };
-
-/// The mask that --mask names. i is a row, j a column, shift = N - M (so that the last row sees the
-/// last column, whatever the shape):
-///   none      keeps all
-///   causal    keeps j <= i + shift
-///   window:W  keeps the last W of those: i + shift - W < j <= i + shift
-///   random:P  keeps each element with probability P
-///   blocks:P  keeps each 128×128 block with probability P
-///   FILE.npy  float32 0 and 1, M × N or batch × M × N
-/// `per_batch` makes one for each batch; the random ones then differ. Throws Error for anything
-/// else.
-Mask make_mask(const std::string& kind, int64_t batch, int64_t M, int64_t N, bool per_batch,
-               uint64_t seed);
-
-/// The coarse mask for tiles of tile × tile elements: (batch or 1) × ceil(M/tile) × ceil(N/tile).
-std::vector<Kept> coarse_mask_reference(const Mask& mask, int64_t M, int64_t N, int64_t tile);
-
-/// The mask in words, as build_mask_words() gives them.
-std::vector<uint64_t> mask_words_reference(const Mask& mask, int64_t M, int64_t N);
-
-/// The list of blocks, as build_mask_words() gives it.
-std::vector<BlockPlace> block_list_reference(const Mask& mask, int64_t M, int64_t N);
 
 /// Rows `rows` (of batch·M; empty: all) of the result, in double. Masked elements have bound 0.
 /// `problem` gives sizes and fill value; its pointers are not used.
 Expected masked_bmm_reference(const MaskedBmm& problem, const Mask& mask, std::span<const float> A,
                               std::span<const float> B, std::span<const int64_t> rows = {});
 
-/// What the coarse masks save, over the whole batch.
-struct Skipped {
-  int64_t blocks = 0, blocks_in_all = 0;
-  int64_t threads = 0, threads_in_all = 0;  // in the blocks that are not skipped
-  int64_t warps = 0, warps_in_all = 0;      // of which all 32 threads skip, likewise
-};
-/// Counts from the two coarse masks. Threads whose patch lies outside C count as skipped.
-Skipped count_skipped(const MaskedBmm& problem, std::span<const Kept> block_mask,
-                      std::span<const Kept> thread_mask);
+/// The coarse mask for tiles of tile × tile elements: (masks, ⌈M/tile⌉, ⌈N/tile⌉).
+std::vector<Kept> coarse_mask_reference(const Mask& mask, int64_t M, int64_t N, int64_t tile);
 
-}  // namespace tutorial
+/// The mask in words, as build_mask_words() gives them.
+std::vector<uint64_t> mask_words_reference(const Mask& mask, int64_t M, int64_t N);
+
+/// The list of blocks, as build_mask_words() gives it.
+std::vector<ListedBlock> block_list_reference(const Mask& mask, int64_t M, int64_t N);
+
+}  // namespace tutorial::masked_bmm

@@ -1,25 +1,24 @@
-// Step 2a = two coarse masks, one entry a block and one entry a thread, made from the element mask.
+// What step 2 reads: two coarse masks, an entry a block and an entry a thread, made from the
+// element mask. They serve every matrix of the batch and every later product with this mask.
 //
-// Cost: reads the mask once, M·N bytes, and writes one byte for each 8×8 patch and each 128×128
-// block: 1.6 % more. Its result serves every matrix of the batch and every later product with this
-// mask. 256 threads a block, no shared memory but what the barriers' and / or need.
-//
+// FLOP            none
+// global memory   reads the mask once, M·N bytes, and writes a byte for each 8×8 patch and each
+//                 128×128 block: 1.6 % more
 // asked for       loads masks·M·N bytes,
 //                 stores masks·(⌈M/8⌉·⌈N/8⌉ + ⌈M/128⌉·⌈N/128⌉) bytes
+// shared memory   none but what the barriers' and / or need
+// block           16 × 16 threads for 128 × 128 elements of the mask
+// H200            0.009 ms for the causal default, once for all its products
 #include <algorithm>
 
 #include "03_masked_bmm.hpp"
 #include "common/kernel/check.hpp"
 
-namespace tutorial {
+namespace tutorial::masked_bmm {
 namespace {
 
 constexpr int SIDE = BLOCK / PATCH;  // a block has 16×16 threads, each with one patch
 constexpr int THREADS = SIDE * SIDE;
-
-__device__ Kept kept(bool any, bool all) {
-  return !any ? Kept::none : all ? Kept::all : Kept::some;
-}
 
 // One 128×128 block of one mask. Every thread of the block must come, also one whose patch lies
 // outside.
@@ -37,13 +36,13 @@ __device__ void coarse_masks_of_block(const uint8_t* mask, int64_t M, int64_t N,
     }
   }
   if (row0 < M && col0 < N)
-    thread_mask[row0 / PATCH * ceil_div(N, PATCH) + col0 / PATCH] = kept(any, all);
+    thread_mask[row0 / PATCH * ceil_div(N, PATCH) + col0 / PATCH] = kept_of(any, all);
 
   // These barriers hand each thread the or / the and of what all threads of the block bring.
   any = __syncthreads_or(any) != 0;
   all = __syncthreads_and(all) != 0;
   if (threadIdx.x == 0 && threadIdx.y == 0)
-    block_mask[block_row * ceil_div(N, BLOCK) + block_col] = kept(any, all);
+    block_mask[block_row * ceil_div(N, BLOCK) + block_col] = kept_of(any, all);
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -68,4 +67,4 @@ void build_coarse_masks(const MaskedBmm& p, Kept* block_mask, Kept* thread_mask)
   CUDA_CHECK_LAUNCH();
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::masked_bmm

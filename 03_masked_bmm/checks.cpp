@@ -1,0 +1,69 @@
+#include "checks.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "common/data/random.hpp"
+
+namespace tutorial::masked_bmm {
+namespace {
+
+constexpr int64_t AFFORDABLE_PRODUCTS = 1'000'000'000;  // some seconds of the reference
+constexpr int64_t FEWEST_ROWS = 64;
+
+}  // namespace
+
+Comparison compare_coarse_mask(std::span<const Kept> got, std::span<const Kept> want,
+                               const Layout& layout) {
+  const auto poison = Kept{0xff};  // what device memory holds until something is written
+  std::vector<float> entries;
+  for (const Kept kept : got)
+    entries.push_back(kept == poison ? std::bit_cast<float>(~0u) : static_cast<float>(kept));
+  Expected expected;
+  for (const Kept kept : want) expected.value.push_back(static_cast<double>(kept));
+  expected.bound.resize(want.size());  // exact
+  return compare(entries, expected, layout);
+}
+
+Comparison check_product(const MaskedBmm& p, const Mask& mask, std::span<const float> A,
+                         std::span<const float> B, std::span<const float> got,
+                         const Layout& layout) {
+  const int64_t rows = p.batch * p.M;
+  const int64_t affordable = std::max(AFFORDABLE_PRODUCTS / (p.N * (p.K + 1)), FEWEST_ROWS);
+  if (rows <= affordable) return compare(got, masked_bmm_reference(p, mask, A, B), layout);
+  const std::vector<int64_t> some = sample_rows(rows, affordable, 1);
+  return compare_rows(got, masked_bmm_reference(p, mask, A, B, some), some, layout);
+}
+
+Comparison check_coarse_masks(const MaskedBmm& p, const Mask& mask, const DeviceMasks& device) {
+  const auto check = [&](const char* name, const std::vector<Kept>& got, int tile) {
+    return compare_coarse_mask(got, coarse_mask_reference(mask, p.M, p.N, tile),
+                               {.name = name,
+                                .batch = p.masks(),
+                                .rows = ceil_div(p.M, tile),
+                                .cols = ceil_div(p.N, tile),
+                                .tile = {.rows = BLOCK / tile, .cols = BLOCK / tile}});
+  };
+  const Comparison blocks = check("block_mask", device.block_mask.to_host(), BLOCK);
+  return blocks.ok ? check("thread_mask", device.thread_mask.to_host(), PATCH) : blocks;
+}
+
+Comparison check_mask_words(const MaskedBmm& p, const Mask& mask, const DeviceMasks& device) {
+  Comparison result;
+  const auto count_wrong = [&](const char* what, const auto& got, const auto& want) {
+    int64_t wrong = 0;
+    for (size_t e = 0; e < want.size(); ++e) wrong += got[e] == want[e] ? 0 : 1;
+    if (wrong > 0)
+      result.report += "  " + std::string(what) + " wrong: " + std::to_string(wrong) + " of " +
+                       std::to_string(want.size()) + "\n";
+    result.wrong += wrong;
+  };
+  count_wrong("words", device.words.to_host(), mask_words_reference(mask, p.M, p.N));
+  count_wrong("states of blocks", device.block_mask.to_host(),
+              coarse_mask_reference(mask, p.M, p.N, BLOCK));
+  count_wrong("entries of the list", device.list.to_host(), block_list_reference(mask, p.M, p.N));
+  result.ok = result.wrong == 0;
+  return result;
+}
+
+}  // namespace tutorial::masked_bmm
