@@ -14,7 +14,7 @@
 // A query without keys, or with scores of −∞ alone, gets zeros and lse = −∞. A NaN or +∞ among its
 // scores gives NaN, as in PyTorch. v is finite: a masked key's value may be multiplied by 0.
 //
-// Step 1 is simpler: y = (A·B)·C, attention without the softmax. It has a list of its own, below.
+// The part joint is simpler: y = (A·B)·C, attention without the softmax (joint/joint.hpp).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,12 +24,9 @@
 #include <vector>
 
 #include "common/compare/compare.hpp"
-#include "common/kernel/check.hpp"
-#include "common/kernel/error.hpp"
-#include "common/kernel/grid.hpp"
 #include "common/kernel/step.hpp"
 
-namespace tutorial::flash {
+namespace tutorial::flash_attention {
 
 /// One problem. All sizes are >= 0.
 struct Attention {
@@ -58,7 +55,7 @@ struct Attention {
 /// Throws Error unless all sizes are >= 0 and NH is a multiple of NH_kv.
 void require_valid(const Attention& shape);
 
-// ---- the kernels of steps 2 to 6
+// ---- the steps
 
 /// Writes out and lse. `scratch` is rows() floats that a kernel may use as it likes. Does nothing
 /// when out is empty. Waits for nothing. Throws Error, before any launch, when the shape is invalid
@@ -66,7 +63,8 @@ void require_valid(const Attention& shape);
 using Launcher = void(const Attention& shape, const float* q, const float* k, const float* v,
                       float* out, float* lse, float* scratch);
 
-Launcher kv_outer, q_outer, register_tiles, pipelined, outer_products;
+Launcher kv_outer, q_outer, register_tiles, two_buffers, less_work, read_ahead, spread_copies,
+    outer_products;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "kv_outer",
@@ -78,75 +76,22 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "register_tiles",
      .launch = register_tiles,
      .idea = "a thread owns 8 rows of a tile of S and of O in registers"},
-    {.name = "pipelined",
-     .launch = pipelined,
+    {.name = "two_buffers",
+     .launch = two_buffers,
      .idea = "K and V arrive while the products before them are computed"},
+    {.name = "less_work",
+     .launch = less_work,
+     .idea = "a warp skips what the mask hides from its rows; a shorter softmax"},
+    {.name = "read_ahead",
+     .launch = read_ahead,
+     .idea = "reads of shared memory take half the turns, and begin a round ahead"},
+    {.name = "spread_copies",
+     .launch = spread_copies,
+     .idea = "the copies begin a few at a time, amid the products"},
     {.name = "outer_products",
      .launch = outer_products,
      .idea = "Q, K, P transposed: registers for a product from both banks"},
 };
-
-/// 1/√HS, which the scores are multiplied by.
-float score_scale(const Attention& shape);
-
-/// Lets `kernel` have `bytes` of dynamic shared memory a block: more than 48 KB must be asked for.
-/// Throws Error when the device does not allow that much; `what` and `size` say whose need it is:
-/// "head size", 64.
-void allow_shared_memory(const void* kernel, int64_t bytes, const char* what, int64_t size);
-template <class... Parameters>
-void allow_shared_memory(void (*kernel)(Parameters...), int64_t bytes, const char* what,
-                         int64_t size) {
-  allow_shared_memory(reinterpret_cast<const void*>(kernel), bytes, what, size);
-}
-
-/// gridDim.x for so many blocks. Throws Error above 2^31 − 1.
-unsigned grid_blocks(int64_t blocks);
-
-// ---- step 1: two products as one
-
-namespace joint {
-
-/// y = (A·B)·C with A m×k, B k×n, C n×k, y m×k. `y_tilde` is m×n floats that a kernel may use.
-using Launcher = void(const float* A, const float* B, const float* C, float* y, float* y_tilde,
-                      int64_t m, int64_t n, int64_t k);
-
-Launcher joint_tiling;
-
-inline const std::vector<Step<Launcher>> steps = {
-    {.name = "joint_tiling",
-     .launch = joint_tiling,
-     .idea = "two products as one; the first one's tiles never leave the chip"},
-};
-
-/// The same, one product after the other; A·B goes through device memory. To compare with.
-Launcher two_products;
-
-inline constexpr int TILES[] = {16, 32, 64};  // the tile sizes b to choose from
-/// The smallest of TILES that covers a row of y, else the largest.
-int tile_for(int64_t k);
-
-struct Counts {
-  int64_t flop = 0;      // a multiply-add is two
-  int64_t accesses = 0;  // floats read from or written to device memory by the kernel's threads
-  bool operator==(const Counts&) const = default;
-};
-
-/// Runs the same kernel with tile size b, counting at the very place where an element is read,
-/// written or multiplied. Waits for it.
-Counts count_two_products(const float* A, const float* B, const float* C, float* y, float* y_tilde,
-                          int64_t m, int64_t n, int64_t k, int b);
-Counts count_joint_tiling(const float* A, const float* B, const float* C, float* y, int64_t m,
-                          int64_t n, int64_t k, int b);
-
-/// The formulas of the article "When to tile two matrix multiplies".
-Counts article_two_products(int64_t m, int64_t n, int64_t k, int b);
-Counts article_joint_tiling(int64_t m, int64_t n, int64_t k, int b);
-
-/// The rows `rows` of y, in double.
-Expected reference(std::span<const float> A, std::span<const float> B, std::span<const float> C,
-                   int64_t n, int64_t k, std::span<const int64_t> rows);
-
-}  // namespace joint
 
 // ---- the reference
 
@@ -159,4 +104,4 @@ struct Reference {
 Reference reference(const Attention& shape, std::span<const float> q, std::span<const float> k,
                     std::span<const float> v, std::span<const int64_t> rows);
 
-}  // namespace tutorial::flash
+}  // namespace tutorial::flash_attention

@@ -5,8 +5,9 @@
 
 #include "06_flash_attention.hpp"
 #include "common/compare/softmax_error.hpp"
+#include "common/kernel/grid.hpp"
 
-namespace tutorial::flash {
+namespace tutorial::flash_attention {
 namespace {
 
 constexpr double INF = std::numeric_limits<double>::infinity();
@@ -118,37 +119,4 @@ Reference reference(const Attention& shape, std::span<const float> q, std::span<
   return want;
 }
 
-namespace joint {
-
-// ỹ = A·B is a float32 dot product of k terms, with error gamma(k)·Σ|a||b|. y = ỹ·C is one of n
-// terms, which sees ỹ's errors too: together at most gamma(n + k) · Σ (Σ|a||b|)·|c|.
-Expected reference(std::span<const float> A, std::span<const float> B, std::span<const float> C,
-                   int64_t n, int64_t k, std::span<const int64_t> rows) {
-  Expected want{std::vector<double>(rows.size() * k), std::vector<double>(rows.size() * k)};
-  for (size_t r = 0; r < rows.size(); ++r)
-    for (int64_t j = 0; j < n; ++j) {
-      double y_tilde = 0, magnitude = 0;
-      for (int64_t x = 0; x < k; ++x) {
-        const double product = static_cast<double>(A[rows[r] * k + x]) * B[x * n + j];
-        y_tilde += product;
-        magnitude += std::abs(product);
-      }
-      for (int64_t x = 0; x < k; ++x) {
-        want.value[r * k + x] += y_tilde * C[j * k + x];
-        want.bound[r * k + x] += gamma_bound(n + k) * magnitude * std::abs(C[j * k + x]);
-      }
-    }
-  return want;
-}
-
-Counts article_two_products(int64_t m, int64_t n, int64_t k, int b) {
-  return {4 * m * n * k, 4 * m * n * k / b + m * n + m * k};
-}
-
-Counts article_joint_tiling(int64_t m, int64_t n, int64_t k, int b) {
-  return {2 * m * n * k * (ceil_div(k, b) + 1),
-          ceil_div(m, b) * (2 * b * k + 2 * b * k * ceil_div(n, b))};
-}
-
-}  // namespace joint
-}  // namespace tutorial::flash
+}  // namespace tutorial::flash_attention

@@ -1,4 +1,4 @@
-// What the kernels of steps 2 to 6 share.
+// What the kernels of steps 1 to 3 share.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,7 +8,7 @@
 
 #include "common/kernel/reduce.cuh"
 
-namespace tutorial::flash {
+namespace tutorial::flash_attention {
 
 /// Copies `tile_rows` rows of a rows × cols matrix, from row `row0`, to shared memory, where a row
 /// takes `stride` floats. What lies past the matrix's edges, up to `tile_cols`, becomes 0: a masked
@@ -37,4 +37,4 @@ __device__ inline float exp_minus(float x, float m) {
   return expf(x - (m == -INFINITY ? 0.0f : m));
 }
 
-}  // namespace tutorial::flash
+}  // namespace tutorial::flash_attention

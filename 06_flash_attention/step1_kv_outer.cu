@@ -1,34 +1,39 @@
-// Step 2 = step 1 + softmax: tiles of K and V stay in turn while all queries pass by, and each row
-// of O is right for the keys seen so far. Algorithm 1 of FlashAttention (Dao, Fu, Ermon, Rudra, Ré,
-// 2022). Slow on purpose: one block a head, and O, m, l go to device memory and back for every tile
-// of keys.
+// Step 1 = chapter 5's attention in one kernel: tiles of K and V stay in turn while all queries
+// pass by, and the online softmax keeps each row of O right for the keys seen so far. Algorithm 1
+// of FlashAttention (Dao, Fu, Ermon, Rudra, Ré, 2022). Slow on purpose: one block a head, and O, m,
+// l go to device memory and back for every tile of keys.
 //
-// Cost a head: 4·Tq·Tk·HS FLOP (half if causal). Reads K and V once; reads Q and O and writes O
-// once for each of the ⌈Tk/Bc⌉ tiles of keys, 12·Tq·HS·⌈Tk/Bc⌉ bytes (half if causal). Shared
-// memory: three tiles of 32 × HS floats, and 4 KB for P. 256 threads.
-//
+// FLOP            a head: 4·Tq·Tk·HS (half if causal)
+// global memory   a head: reads K and V once; reads Q and O and writes O once for each of the
+//                 ⌈Tk/Bc⌉ tiles of keys, 12·Tq·HS·⌈Tk/Bc⌉ bytes (half if causal)
 // asked for       loads 8·B·NH·HS·(Tk + Tq·⌈Tk/32⌉) bytes,
 //                 stores 4·B·NH·HS·(Tq + Tq·⌈Tk/32⌉) bytes; m and l more; if causal about half
+// shared memory   three tiles of 32 × HS floats, and 4 KB for P: 29,056 bytes for HS = 64
+// block           256 threads for a head
 #include "06_flash_attention.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
 #include "common/kernel/reduce.cuh"
+#include "launch_checks.hpp"
 #include "tiles.cuh"
 
-namespace tutorial::flash {
+namespace tutorial::flash_attention {
+namespace {
 
-static constexpr int Br = 32, Bc = 32;  // queries and keys in a tile; each lane has one key
-static constexpr int WARPS = 8;         // warp w has the queries w, w + 8, … of a tile
+constexpr int Br = 32, Bc = 32;  // queries and keys in a tile; each lane has one key
+constexpr int WARPS = 8, THREADS = WARPS * WARP;  // warp w has the queries w, w + 8, … of a tile
 
-static __global__ void __launch_bounds__(WARPS * 32)
+__global__ void __launch_bounds__(THREADS)
     kv_outer_kernel(Attention shape, float scale, const float* __restrict__ q,
                     const float* __restrict__ k, const float* __restrict__ v, float* O, float* m,
                     float* l) {
   const int HS = static_cast<int>(shape.HS), stride = static_cast<int>(odd_stride(HS));
   const int64_t Tq = shape.Tq, Tk = shape.Tk;
   extern __shared__ float shared[];
-  float* const Q_i = shared;              // Br × HS
-  float* const K_j = Q_i + Br * stride;   // Bc × HS
-  float* const V_j = K_j + Bc * stride;   // Bc × HS
-  float* const P_ij = V_j + Bc * stride;  // Br × Bc
+  float* const Q_i = shared;              // (Br, HS)
+  float* const K_j = Q_i + Br * stride;   // (Bc, HS)
+  float* const V_j = K_j + Bc * stride;   // (Bc, HS)
+  float* const P_ij = V_j + Bc * stride;  // (Br, Bc)
 
   const int64_t head = blockIdx.x, kv_head = head / shape.group();
   q += head * Tq * HS;
@@ -37,10 +42,10 @@ static __global__ void __launch_bounds__(WARPS * 32)
   O += head * Tq * HS;
   m += head * Tq;
   l += head * Tq;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 
   for (int64_t i = warp; i < Tq; i += WARPS) {  // line 2: O = 0, l = 0, m = −∞
-    for (int d = lane; d < HS; d += 32) O[i * HS + d] = 0.0f;
+    for (int d = lane; d < HS; d += WARP) O[i * HS + d] = 0.0f;
     if (lane == 0) {
       m[i] = -INFINITY;
       l[i] = 0.0f;
@@ -82,7 +87,7 @@ static __global__ void __launch_bounds__(WARPS * 32)
         // Line 12: O_i = (e^(m_i − m_new)·l_i·O_i + e^(m_ij − m_new)·P_ij·V_j) / l_new
         P_ij[r * Bc + lane] = p;
         __syncwarp();
-        for (int d = lane; d < HS; d += 32) {
+        for (int d = lane; d < HS; d += WARP) {
           float pv = 0.0f;
           for (int c = 0; c < Bc; ++c) pv += P_ij[r * Bc + c] * V_j[c * stride + d];
           const float sum = old_weight * O[i * HS + d] + new_weight * pv;
@@ -100,15 +105,17 @@ static __global__ void __launch_bounds__(WARPS * 32)
     for (int64_t i = warp; i < Tq; i += WARPS) m[i] += logf(l[i]);
 }
 
+}  // namespace
+
 void kv_outer(const Attention& shape, const float* q, const float* k, const float* v, float* out,
               float* lse, float* scratch) {
   require_valid(shape);
   if (shape.rows() * shape.HS == 0) return;
   const int64_t floats = (Br + 2 * Bc) * odd_stride(shape.HS) + Br * Bc;
   allow_shared_memory(kv_outer_kernel, floats * int64_t{sizeof(float)}, "head size", shape.HS);
-  kv_outer_kernel<<<grid_blocks(shape.B * shape.NH), WARPS * 32, floats * sizeof(float)>>>(
+  kv_outer_kernel<<<grid_blocks(shape.B * shape.NH), THREADS, floats * sizeof(float)>>>(
       shape, score_scale(shape), q, k, v, out, lse, scratch);
   CUDA_CHECK_LAUNCH();
 }
 
-}  // namespace tutorial::flash
+}  // namespace tutorial::flash_attention

@@ -1,10 +1,13 @@
-// What the launchers of steps 1 to 6 check before they launch.
+#include "launch_checks.hpp"
+
 #include <cmath>
 #include <string>
 
-#include "06_flash_attention.hpp"
+#include "common/kernel/error.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
 
-namespace tutorial::flash {
+namespace tutorial::flash_attention {
 
 void require_valid(const Attention& shape) {
   for (int64_t size : {shape.B, shape.NH, shape.NH_kv, shape.Tq, shape.Tk, shape.HS})
@@ -19,7 +22,7 @@ float score_scale(const Attention& shape) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(shape.HS)));
 }
 
-void allow_shared_memory(const void* kernel, int64_t bytes, const char* what, int64_t size) {
+void require_shared_memory(int64_t bytes, const char* what, int64_t size) {
   int device = 0, allowed = 0;
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaDeviceGetAttribute(&allowed, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
@@ -27,15 +30,29 @@ void allow_shared_memory(const void* kernel, int64_t bytes, const char* what, in
     throw Error(std::string(what) + " " + std::to_string(size) + " needs " + std::to_string(bytes) +
                 " bytes of shared memory a block; this device allows " + std::to_string(allowed) +
                 ": take a smaller one.");
+}
+
+void allow_shared_memory(const void* kernel, int64_t bytes, const char* what, int64_t size) {
+  require_shared_memory(bytes, what, size);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(bytes)));
 }
 
 unsigned grid_blocks(int64_t blocks) {
-  if (blocks > 0x7fffffff)
-    throw Error(std::to_string(blocks) +
-                " blocks are more than the 2147483647 that a grid can have; take smaller sizes.");
+  if (blocks > MAX_GRID_X)
+    throw Error(std::to_string(blocks) + " blocks are more than the " + std::to_string(MAX_GRID_X) +
+                " that a grid can have; take smaller sizes.");
   return static_cast<unsigned>(blocks);
 }
 
-}  // namespace tutorial::flash
+void refuse_head_size(int64_t HS, const char* step, int64_t bytes) {
+  require_shared_memory(bytes, "head size", HS);
+  throw Error("head size " + std::to_string(HS) + " is too large for " + step +
+              ", which keeps O in registers and takes at most 128; take --kernel q_outer.");
+}
+
+unsigned query_blocks(const Attention& shape, int64_t Br) {
+  return grid_blocks(shape.B * shape.NH * ceil_div(shape.Tq, Br));
+}
+
+}  // namespace tutorial::flash_attention
