@@ -155,7 +155,7 @@ TEST_CASE("Files that do not fit are refused with one sentence", "[chapter]") {
   check_refused(with({"--input", a, a}), {"--input gives a more than once"});
 }
 
-TEST_CASE("--part chooses the problem", "[chapter]") {
+TEST_CASE("The option --part chooses the problem", "[chapter]") {
   const auto says = [](const char* word) {
     return [word](Chapter& chapter) {
       chapter.parse();
@@ -182,7 +182,7 @@ TEST_CASE("--part chooses the problem", "[chapter]") {
   check_refused(run_copies({"--part", "joint"}), {"this chapter has no parts"});
 }
 
-TEST_CASE("--columns all shows the rest of the table", "[chapter]") {
+TEST_CASE("The option --columns all shows the rest of the table", "[chapter]") {
   CHECK_THAT(run_copies({}).out, !ContainsSubstring("max error    bound"));
   CHECK_THAT(run_copies({"--columns", "all"}).out, ContainsSubstring("max error    bound"));
   check_refused(run_copies({"--columns", "few"}), {"--columns \"few\"", "the only choice is all"});
