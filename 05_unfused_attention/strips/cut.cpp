@@ -16,7 +16,7 @@ constexpr int64_t ROWS_TOGETHER = 12288;
 
 Cut cut_of(const Attention& a, int64_t most_streams) {
   if (a.elements() == 0) return {};
-  if (!a.causal) return {.height = a.T};
+  if (!a.causal) return {.height = a.T};  // every query sees every key
   const int64_t rows = most_streams == 1 ? ROWS_ALONE : ROWS_TOGETHER;
   const int64_t rule = TILE * ceil_div(rows, TILE * a.heads());
   const int64_t height = std::min(a.T, a.strip_height > 0 ? a.strip_height : rule);
@@ -29,7 +29,7 @@ std::vector<Strip> strips_of(const Attention& a, const Cut& cut) {
   if (a.elements() == 0) return strips;
   for (int64_t query = 0; query < a.T; query += cut.height) {
     const int64_t end = std::min(query + cut.height, a.T);
-    strips.push_back({.first_query = query, .queries = end - query, .keys = a.causal ? end : a.T});
+    strips.push_back({.first_query = query, .queries = end - query, .keys = end});
   }
   return strips;
 }

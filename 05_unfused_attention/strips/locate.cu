@@ -16,7 +16,7 @@ namespace {
 // (b, nh) of a head, and from there the places in qkv[b][t][which][nh][0] and out[b][t][nh][0].
 __global__ void locate_strips_kernel(HeadPointers to, const float* qkv, float* scores, float* out,
                                      Cut cut, int64_t count, int64_t heads, int64_t T, int64_t C,
-                                     int64_t NH, bool causal) {
+                                     int64_t NH) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const int64_t strip = i / heads, head = i % heads;
@@ -31,9 +31,8 @@ __global__ void locate_strips_kernel(HeadPointers to, const float* qkv, float* s
   to.out[i] = out + (b * T + query) * C + channel;
 
   // Strips that are not under way at the same time share the memory of their scores.
-  const int64_t keys = causal ? end : T;
   const int64_t place =
-      stream_of(strip, cut.streams) * heads * cut.height * T + head * (end - query) * keys;
+      stream_of(strip, cut.streams) * heads * cut.height * T + head * (end - query) * end;
   to.scores[i] = scores + place;
   to.weights[i] = scores + place;
 }
@@ -59,7 +58,7 @@ std::vector<HeadPointers> locate_strips(const Attention& a, const Cut& cut, cons
                               .weights = at + 4 * n,
                               .out = at + 5 * n};
   locate_strips_kernel<<<ceil_div(n, a.block_size), a.block_size>>>(
-      first, qkv, w.preatt.data(), out, cut, n, a.heads(), a.T, a.C, a.NH, a.causal);
+      first, qkv, w.preatt.data(), out, cut, n, a.heads(), a.T, a.C, a.NH);
   CUDA_CHECK_LAUNCH();
 
   std::vector<HeadPointers> each;
