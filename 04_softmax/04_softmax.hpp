@@ -18,7 +18,7 @@
 #include "common/compare/compare.hpp"
 #include "common/kernel/step.hpp"
 
-namespace tutorial {
+namespace tutorial::softmax {
 
 /// Computes y. Both are in device memory and do not overlap; the pointers need no more alignment
 /// than a float has. Any sizes >= 0: an empty matrix is left alone. Throws CudaError when the
@@ -80,4 +80,4 @@ Expected expected_row_sums(std::span<const float> x, int64_t cols);
 /// The sum of each row of y, added up in double.
 std::vector<float> row_sums(std::span<const float> y, int64_t cols);
 
-}  // namespace tutorial
+}  // namespace tutorial::softmax

@@ -6,7 +6,7 @@
 #include "common/kernel/check.hpp"
 #include "common/program/chapter.hpp"
 
-namespace tutorial {
+namespace tutorial::softmax {
 namespace {
 
 void body(Chapter& chapter) {
@@ -20,8 +20,7 @@ void body(Chapter& chapter) {
 
   const double elements = static_cast<double>(rows) * static_cast<double>(cols);
   chapter.output_name("y");
-  chapter.problem("y[" + std::to_string(rows) + "×" + std::to_string(cols) +
-                      "] = softmax of each row of x, fp32",
+  chapter.problem("y[" + shape_text({rows, cols}) + "] = softmax of each row of x, fp32",
                   {.flop = 5 * elements, .bytes = 8 * elements}, {rows, cols});
 
   // Every element where the host can afford it; else every element of some rows, and the sum of
@@ -62,9 +61,9 @@ void body(Chapter& chapter) {
 }
 
 }  // namespace
-}  // namespace tutorial
+}  // namespace tutorial::softmax
 
 int main(int argc, char** argv) {
   return tutorial::run_chapter(argc, argv, "04_softmax",
-                               {{"", "softmax of every row of a matrix", tutorial::body}});
+                               {{"", "softmax of every row of a matrix", tutorial::softmax::body}});
 }

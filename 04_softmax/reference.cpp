@@ -6,7 +6,7 @@
 #include "04_softmax.hpp"
 #include "common/compare/softmax_error.hpp"
 
-namespace tutorial {
+namespace tutorial::softmax {
 namespace {
 
 constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
@@ -69,4 +69,4 @@ std::vector<float> row_sums(std::span<const float> y, int64_t cols) {
   return sums;
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::softmax

@@ -3,10 +3,11 @@
 
 #include <cuda_runtime.h>
 
-#include <cmath>
 #include <cstdint>
 
-namespace tutorial {
+#include "common/kernel/vector4.cuh"
+
+namespace tutorial::softmax {
 
 inline constexpr int LINE = 8;  // float4 in 128 bytes, which is what the L2 cache calls a line
 
@@ -45,22 +46,10 @@ inline int64_t slots_for(int64_t cols, int64_t blocks) {
   return (lines + blocks - 1) / blocks * LINE;
 }
 
-__device__ inline float max_of(float4 four) {
-  return fmaxf(fmaxf(four.x, four.y), fmaxf(four.z, four.w));
-}
-__device__ inline float sum_of(float4 four) {
-  return (four.x + four.y) + (four.z + four.w);
-}
-/// exp(element - max) of each element.
-__device__ inline float4 exp_of(float4 four, float max) {
-  return {expf(four.x - max), expf(four.y - max), expf(four.z - max), expf(four.w - max)};
-}
-
-/// Stores four · scale. `wide` says that `to` is on a 16-byte boundary.
-__device__ inline void store_scaled(float* to, float4 four, float scale, bool wide) {
-  four = {four.x * scale, four.y * scale, four.z * scale, four.w * scale};
+/// Stores four floats. `wide` says that `to` is on a 16-byte boundary.
+__device__ inline void store_four(float* to, float4 four, bool wide) {
   if (wide) {
-    __stcs(reinterpret_cast<float4*>(to), four);
+    store4_streaming(to, four);
   } else {
     to[0] = four.x;
     to[1] = four.y;
@@ -74,4 +63,4 @@ inline bool equally_aligned(const float* x, const float* y) {
   return (reinterpret_cast<uintptr_t>(x) - reinterpret_cast<uintptr_t>(y)) % 16 == 0;
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::softmax

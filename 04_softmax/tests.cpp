@@ -3,14 +3,12 @@
 #include <catch2/generators/catch_generators_range.hpp>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "04_softmax.hpp"
 #include "common/backend/backend.hpp"
 #include "common/testing/testing.hpp"
 
-using namespace tutorial;
-
+namespace tutorial::softmax {
 namespace {
 
 constexpr float INF = std::numeric_limits<float>::infinity();
@@ -21,15 +19,7 @@ struct Offsets {
 };
 
 Expected whole_reference(const std::vector<float>& x, int64_t rows, int64_t cols) {
-  std::vector<int64_t> all(rows);
-  std::iota(all.begin(), all.end(), 0);
-  return reference(x, cols, all);
-}
-
-/// Runs the rest of the test once for each step.
-Step<Launcher> each_step() {
-  const auto step = EACH_STEP(steps);
-  return step;
+  return reference(x, cols, all_rows(rows));
 }
 
 void check_step(const Step<Launcher>& step, const std::vector<float>& x, int64_t rows, int64_t cols,
@@ -53,8 +43,6 @@ std::vector<float> normal_around(float middle, float deviation, int64_t rows, in
   for (float& value : x) value = middle + deviation * value;
   return x;
 }
-
-}  // namespace
 
 // ---- the reference against closed forms
 
@@ -114,13 +102,13 @@ TEST_CASE("the bound is small beside the value, so that zeros or a lost column c
 // ---- the steps
 
 TEST_CASE("an empty matrix is left alone") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{0, 0}, {0, 5}, {5, 0}})
     check_step(step, {}, rows, cols);
 }
 
 TEST_CASE("any shape") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   const int64_t rows = GENERATE(1, 3, 37);
   for (const int64_t cols : {1,   2,   4,   5,   8,   9,   16,  17,  31,   32,   33,   64,  65,
                              127, 128, 129, 255, 256, 257, 512, 513, 1000, 1023, 1024, 1025})
@@ -128,12 +116,12 @@ TEST_CASE("any shape") {
 }
 
 TEST_CASE("more rows than a grid has blocks in y", "[large]") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   check_step(step, normal(65537, 2), 65537, 2);
 }
 
 TEST_CASE("long rows") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   // From 32766 columns on (32769 where every row starts on a 16-byte boundary) a row no longer fits
   // the registers of a block.
   // From 58024 on it no longer fits the shared memory of a block, on a GPU where that is 227 KB.
@@ -150,34 +138,34 @@ void check_cluster_rows(const Step<Launcher>& step, const std::vector<int64_t>& 
 
 TEST_CASE("rows for a cluster of blocks") {
   if (const std::string reason = why_not_here("sm_90"); !reason.empty()) SKIP(reason);
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   check_cluster_rows(step, {32769, 40001});
 }
 
 TEST_CASE("rows that fill a cluster of blocks, and longer ones", "[large]") {
   if (const std::string reason = why_not_here("sm_90"); !reason.empty()) SKIP(reason);
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   // From 463848 columns on a row no longer fits a cluster, where a block has 227 KB.
   check_cluster_rows(step, {65536, 65539, 131072, 463847, 463848});
   check_step(step, normal(33, 40001), 33, 40001);  // from every distance to a 128-byte boundary
 }
 
 TEST_CASE("any alignment of x and y") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   const int64_t cols = GENERATE(1, 3, 37, 128, 1025);
   for (int64_t x = 0; x < 4; ++x)
     for (int64_t y = 0; y < 4; ++y) check_step(step, normal(5, cols), 5, cols, {x, y});
 }
 
 TEST_CASE("values far from zero", "[values]") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   const int64_t cols = GENERATE(5, 33, 300, 1025);
   for (const float middle : {200.0f, -200.0f, -20000.0f, 3e38f, -3e38f})
     check_step(step, normal_around(middle, 1.0f, 3, cols), 3, cols);
 }
 
 TEST_CASE("rows that are nothing like their neighbours", "[values]") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   const int64_t rows = 4, cols = GENERATE(5, 128, 301);
   std::vector<float> x = normal(rows, cols);
   for (int64_t i = 0; i < rows * cols; ++i) x[i] += i / cols % 2 == 0 ? -300.0f : 300.0f;
@@ -185,18 +173,18 @@ TEST_CASE("rows that are nothing like their neighbours", "[values]") {
 }
 
 TEST_CASE("values so far apart that most results are 0 or subnormal", "[values]") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   for (const float deviation : {10.0f, 50.0f, 1000.0f, 5e37f})
     check_step(step, normal_around(0.0f, deviation, 3, 700), 3, 700);
 }
 
 TEST_CASE("many equal columns", "[values]") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   check_step(step, std::vector<float>(2 * 4096, -7.25f), 2, 4096);
 }
 
 TEST_CASE("a maximum that rises or falls all along the row", "[values]") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   const int64_t cols = 1500;
   for (const float slope : {0.01f, 0.25f, 3.0f, -0.01f, -0.25f, -3.0f}) {
     std::vector<float> x = normal(2, cols);
@@ -207,7 +195,7 @@ TEST_CASE("a maximum that rises or falls all along the row", "[values]") {
 }
 
 TEST_CASE("minus infinity beside finite values gives 0") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   const int64_t rows = 4, cols = GENERATE(3, 64, 1000, 33000);
   std::vector<float> x = normal(rows, cols);
   for (int64_t c = 0; c < cols; ++c) {
@@ -223,7 +211,7 @@ TEST_CASE("minus infinity beside finite values gives 0") {
 }
 
 TEST_CASE("a row of -infinity alone gives NaN, and its neighbours are right") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   const int64_t cols = GENERATE(1, 5, 300, 33000);
   std::vector<float> x = normal(3, cols);
   std::fill(x.begin() + cols, x.begin() + 2 * cols, -INF);
@@ -231,7 +219,7 @@ TEST_CASE("a row of -infinity alone gives NaN, and its neighbours are right") {
 }
 
 TEST_CASE("NaN or +infinity anywhere gives a row of NaN") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   const float value = GENERATE(QUIET_NAN, INF);
   for (const int64_t cols : {3, 300, 33000}) {
     std::vector<float> x = normal(5, cols);
@@ -246,7 +234,7 @@ TEST_CASE("NaN or +infinity anywhere gives a row of NaN") {
 }
 
 TEST_CASE("every row adds up to 1") {
-  const auto step = each_step();
+  const auto step = EACH_STEP(steps);
   const int64_t rows = 7, cols = GENERATE(1, 45, 4096, 40000);
   const std::vector<float> x = normal(rows, cols);
   const DeviceBuffer<float> input(x);
@@ -257,3 +245,6 @@ TEST_CASE("every row adds up to 1") {
   INFO(step.name << '\n' << sums.report);
   CHECK(sums.ok);
 }
+
+}  // namespace
+}  // namespace tutorial::softmax

@@ -36,6 +36,12 @@ __device__ inline void store4(float* to, const float* from) {
   store4(to, make_float4(from[0], from[1], from[2], from[3]));
 }
 
+/// Four floats to `to` that nobody reads again soon: they may leave the caches first. It stays one
+/// instruction, where nvcc 13 cuts some plain assignments into four stores of 4 bytes.
+__device__ inline void store4_streaming(float* to, float4 four) {
+  __stcs(reinterpret_cast<float4*>(to), four);
+}
+
 /// Of the four floats at `from` the first `exist` exist (none if it is <= 0, all if it is >= 4);
 /// the others are not read and count as `instead`. With ALIGNED all four exist, or none.
 template <bool ALIGNED>
