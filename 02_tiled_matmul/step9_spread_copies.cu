@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(THREADS, T::BLOCKS_PER_SM)
   // The tiles at the start hold what is left of K when whole tiles are taken from its end: so all
   // others are whole, and the loop below has no test for it.
   using CopiesOfTile = Copies<T, ALIGNED_B ? 4 : 1>;
-  constexpr int PER_K = ALIGNED_B ? 3 : 6;  // copies that a thread begins with each k
+  constexpr int PER_K = 4 * CopiesOfTile::COUNT / BK;  // with each k: all in a tile's first quarter
   CopiesOfTile copies(A, B, M, K, N, row0, col0, &As[0][0][0], &Bs[0][0][0]);
   const int64_t tiles = ceil_div(K, BK);
   if (tiles > 0) {
