@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string>
 
-#include "common/kernel/error.hpp"
 #include "common/kernel/check.hpp"
+#include "common/kernel/error.hpp"
 #include "common/kernel/grid.hpp"
 
 namespace tutorial::flash_attention {
