@@ -184,6 +184,8 @@ class Check(Project):
         self.check("first", 1, "but only value spoke", out=WRONG.format("got 1", "a race"))
 
     def test_programs_that_say_nothing_of_it(self):
+        failed = "x.cpp:1: failed: y\n"  # the rest is not waited for
+        self.check("first", 0, "caught by a race report", out=failed, err=RACE.format(3), end="exec sleep 9")
         self.check("first", 1, "tests: every* names no test", out='No test cases matched "every*"\n')
         os.environ["CHECK_MISTAKE_SECONDS"] = "0.2"
         self.addCleanup(os.environ.pop, "CHECK_MISTAKE_SECONDS")

@@ -2,6 +2,9 @@
 import os
 import re
 import subprocess
+import tempfile
+import time
+from pathlib import Path
 
 FROM_SIMULATOR = ("barrier", "bounds", "race", "init")
 KINDS = ("launch", *FROM_SIMULATOR, "poison", "nan", "value")
@@ -30,45 +33,64 @@ def named_lines(file, said, folders):
             for number in sorted(numbers)]
 
 
-def judge(field, program, folders):
-    """Runs the tests that show a mistake, whose entry's fields are given: what is wrong, if something is, and what was
-    expected."""
-    check = field["check"]
-    if "line" in field:
-        file, text = field["line"].split(": ", 1)
-        expected = f'a {check} report that names "{text}" in {file}'
-    else:
-        text = field["says"]
-        expected = f'a comparison\'s report ({check}) that says "{text}"'
-    found = problem_with(field, program, folders, text)
-    return (found.replace("EXPECTED", f"expected {expected}") if found else None), expected
-
-
-def problem_with(field, program, folders, text):
-    if not os.access(program, os.X_OK):
-        return "EXPECTED, but there is no test program: it was not built; see the build's messages"
-    seconds = os.environ.get("CHECK_MISTAKE_SECONDS", "120")
-    try:  # the compact reporter does not wrap lines; the two streams apart, so that no line is torn
-        ran = subprocess.run([program.resolve(), "--reporter", "compact", field["tests"]], stdin=subprocess.DEVNULL,
-                             capture_output=True, encoding="utf-8", errors="replace", timeout=float(seconds))
-    except subprocess.TimeoutExpired:
-        return f"EXPECTED, but the tests took longer than {seconds} seconds"
-    out, err = ran.stdout, ran.stderr
-    if re.search("^No test cases matched", out + "\n" + err, re.M):
-        return f"tests: {field['tests']} names no test"
-    if ran.returncode < 0:
-        return f"EXPECTED, but the test program crashed (signal {-ran.returncode})"
-    if ran.returncode == 0:
-        return "EXPECTED, but all tests passed"
+def came_instead(field, folders, out, err):
+    """What the tests said instead of what the entry foretells; nothing if they said that."""
     said = "\n".join(reports(field["check"], out, err))
     if not said:
         kinds = [kind for kind in KINDS if reports(kind, out, err)]
-        return f"EXPECTED, but {'only ' + ' '.join(kinds) if kinds else 'no check'} spoke"
+        return f"{'only ' + ' '.join(kinds) if kinds else 'no check'} spoke"
     if "line" in field:
-        lines = named_lines(field["line"].split(":")[0], said, folders)
-        if not any(text in line for line in lines):
-            return f"EXPECTED, but the reports name other lines: {'; '.join(lines) or 'none'}"
-    elif text not in said:
-        causes = dict.fromkeys(line.strip() for line in said.splitlines() if "likely:" in line)
-        return f"EXPECTED, but it says: {'; '.join(causes)}"
-    return None
+        file, text = field["line"].split(": ", 1)
+        lines = named_lines(file, said, folders)
+        found = any(text in line for line in lines)
+        return "" if found else f"the reports name other lines: {'; '.join(lines) or 'none'}"
+    causes = dict.fromkeys(line.strip() for line in said.splitlines() if "likely:" in line)
+    return "" if field["says"] in said else f"it says: {'; '.join(causes)}"
+
+
+def run(field, folders, program, scratch):
+    """Runs the tests: what is wrong with how they end, if something is."""
+    seconds = os.environ.get("CHECK_MISTAKE_SECONDS", "120")
+    end = time.monotonic() + float(seconds)
+    # The compact reporter does not wrap lines. The two streams apart, so that no line is torn.
+    with open(scratch / "out", "wb") as out, open(scratch / "err", "wb") as err:
+        process = subprocess.Popen([program.resolve(), "--reporter", "compact", field["tests"]],
+                                   stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+    try:
+        while True:
+            status = process.poll()
+            out, err = ((scratch / name).read_text(errors="replace") for name in ("out", "err"))
+            if status is None:  # the last line may not be written to its end yet
+                out, err = out.rpartition("\n")[0], err.rpartition("\n")[0]
+            instead = came_instead(field, folders, out, err)
+            if not instead and ": failed: " in out:
+                return ""  # it was caught, and what the other tests and shapes say is not waited for
+            if status is not None:
+                break
+            if time.monotonic() > end:
+                return f"but the tests took longer than {seconds} seconds"
+            time.sleep(0.1)
+    finally:
+        process.kill()
+        process.wait()
+    if re.search("^No test cases matched", f"{out}\n{err}", re.M):
+        return f"but tests: {field['tests']} names no test"
+    if status < 0:
+        return f"but the test program crashed (signal {-status})"
+    return "but all tests passed" if status == 0 else f"but {instead}" if instead else ""
+
+
+def judge(field, program, folders):
+    """Runs the tests that show a mistake, whose entry's fields are given, in a program whose sources are in one of the
+    folders: what is wrong, if something is, and what was expected."""
+    if "line" in field:
+        file, text = field["line"].split(": ", 1)
+        expected = f'a {field["check"]} report that names "{text}" in {file}'
+    else:
+        expected = f'a comparison\'s report ({field["check"]}) that says "{field["says"]}"'
+    if not os.access(program, os.X_OK):
+        problem = "but there is no test program: it was not built; see the build's messages"
+    else:
+        with tempfile.TemporaryDirectory() as scratch:
+            problem = run(field, folders, program, Path(scratch))
+    return problem and f"expected {expected}, {problem}", expected
