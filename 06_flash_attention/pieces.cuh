@@ -21,9 +21,9 @@ struct PieceSizes {
   static constexpr int TX = D <= 64 ? 8 : 16, THREADS = Br / ROWS * TX;
   static constexpr int COLS = 8, Bc = COLS * TX;  // columns of S: of a thread, of a tile
   static constexpr int O_COLS = D / TX;           // columns of O of a thread
-  static constexpr int WIDTH =
-      D < PIECE ? D : PIECE;                // a piece is (Bc, WIDTH) of K, (PIECE, D) of V
-  static constexpr int PIECES = D / WIDTH;  // of K in a tile, and of V as well
+  // A piece is (Bc, WIDTH) of K, or (PIECE, D) of V; a tile of K or V has as many of either.
+  static constexpr int WIDTH = D < PIECE ? D : PIECE;
+  static constexpr int PIECES = D / WIDTH;
   static_assert(PIECES * PIECE == Bc, "a tile of V has as many pieces as one of K");
 };
 

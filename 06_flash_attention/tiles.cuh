@@ -1,4 +1,4 @@
-// What the kernels of steps 1 to 3 share.
+// Tiles in shared memory as steps 1 to 3 load them, and exp as steps 1 to 4 take it.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,0 +1,132 @@
+// Both steps on shapes that their likely mistakes do not survive; then their counts; then the
+// reference itself.
+#include "common/testing/testing.hpp"
+#include "joint/joint.hpp"
+
+namespace tutorial::flash_attention::joint {
+namespace {
+
+struct JointShape {
+  int64_t m, n, k;
+};
+
+struct JointProblem {
+  explicit JointProblem(JointShape shape, int64_t offset = 0)
+      : A(make_values({shape.m, shape.k}, Init::normal, 1)),
+        B(make_values({shape.k, shape.n}, Init::normal, 2)),
+        C(make_values({shape.n, shape.k}, Init::normal, 3)),
+        a(A, offset),
+        b(B, offset),
+        c(C, offset),
+        y(shape.m * shape.k, offset),
+        y_tilde(shape.m * shape.n, offset) {}
+  std::vector<float> A, B, C;
+  DeviceBuffer<float> a, b, c, y, y_tilde;
+};
+
+void check_step(const Step<Launcher>& step, JointShape shape, int64_t offset = 0) {
+  const auto [m, n, k] = shape;
+  INFO(step.name << " m=" << m << " n=" << n << " k=" << k << " offset=" << offset);
+  JointProblem p(shape, offset);
+  check_launch(
+      [&](float* y) {
+        step.launch(p.a.data(), p.b.data(), p.c.data(), y, p.y_tilde.data(), m, n, k);
+      },
+      reference(p.A, p.B, p.C, n, k, all_rows(m)),
+      {.name = "y", .rows = m, .cols = k, .tile = step.tile}, offset);
+  CHECK(p.y_tilde.guards_intact());
+}
+
+int64_t up_to(int64_t b, int64_t size) {
+  return ceil_div(size, b) * b;
+}
+
+TEST_CASE("joint tiling: every step is right for every shape") {
+  const auto step = EACH_STEP(steps);
+  for (JointShape shape : std::vector<JointShape>{{64, 64, 64},
+                                                  {1, 1, 1},
+                                                  {130, 70, 45},
+                                                  {1, 130, 7},
+                                                  {130, 1, 7},
+                                                  {17, 90, 16},
+                                                  {20, 200, 32},
+                                                  {33, 70, 100},
+                                                  {20, 150, 200},
+                                                  {0, 3, 4},
+                                                  {3, 0, 4},
+                                                  {3, 4, 0}})
+    check_step(step, shape);
+  for (int64_t offset : {1, 2, 3}) check_step(step, {9, 20, 8}, offset);
+}
+
+// What is loaded is counted element by element. Products are counted for whole tiles, because the
+// kernels multiply the zeros past an edge as well.
+TEST_CASE("joint tiling: the kernels do what the formulas say, rounded up where tiles are") {
+  for (JointShape shape : std::vector<JointShape>{
+           {128, 128, 64}, {130, 70, 45}, {64, 8, 64}, {1, 200, 64}, {70, 33, 128}, {3, 0, 4}}) {
+    const auto [m, n, k] = shape;
+    JointProblem p(shape);
+    for (int64_t b : TILES) {
+      INFO("m=" << m << " n=" << n << " k=" << k << " b=" << b);
+      const int64_t down = ceil_div(m, b), across = ceil_div(k, b), middle = ceil_div(n, b);
+      const Tally two = count_two_products(p.a.data(), p.b.data(), p.c.data(), p.y.data(),
+                                           p.y_tilde.data(), m, n, k, static_cast<int>(b));
+      CHECK(two.flop == 2 * up_to(b, m) * (up_to(b, n) * up_to(b, k) * 2));
+      CHECK(two.accesses ==
+            m * k * middle + k * n * down + m * n + m * n * across + n * k * down + m * k);
+      const Tally one = count_joint_tiling(p.a.data(), p.b.data(), p.c.data(), p.y.data(), m, n, k,
+                                           static_cast<int>(b));
+      CHECK(one.flop == 2 * up_to(b, m) * up_to(b, n) * (k * across + up_to(b, k)));
+      CHECK(one.accesses ==
+            (n > 0 ? across * m * k : 0) + down * across * k * n + down * n * k + m * k);
+      if (device_has_clock() || b != tile_for(k)) continue;
+      // The simulator sees every access, and counts what the kernel without a Count does.
+      const Counts counts = counts_of(
+          [&] { joint_tiling(p.a.data(), p.b.data(), p.c.data(), p.y.data(), nullptr, m, n, k); });
+      CHECK(counts.loads.bytes + counts.stores.bytes == 4 * one.accesses);
+    }
+  }
+}
+
+TEST_CASE("joint tiling: the article's formulas, and where they differ from the counts") {
+  JointProblem p({128, 256, 64});
+  const auto one = [&](int64_t m, int64_t n, int64_t k, int b) {
+    return count_joint_tiling(p.a.data(), p.b.data(), p.c.data(), p.y.data(), m, n, k, b);
+  };
+  const auto two = [&](int64_t m, int64_t n, int64_t k, int b) {
+    return count_two_products(p.a.data(), p.b.data(), p.c.data(), p.y.data(), p.y_tilde.data(), m,
+                              n, k, b);
+  };
+  SECTION("whole tiles, b = k: they agree") {
+    CHECK(one(128, 256, 64, 64) == article_joint_tiling(128, 256, 64, 64));
+    CHECK(two(128, 256, 64, 64) == article_two_products(128, 256, 64, 64));
+    CHECK(one(128, 256, 64, 64).flop == two(128, 256, 64, 64).flop);
+  }
+  SECTION("b = k/2 computes A·B twice, and so reads A and B twice, which the article left out") {
+    const Tally counts = one(128, 256, 64, 32);
+    CHECK(counts.flop == 3 * 2 * int64_t{128} * 256 * 64);
+    CHECK(counts.flop == article_joint_tiling(128, 256, 64, 32).flop);
+    const int64_t again = 128 * 64 + 128 / 32 * 64 * 256;
+    CHECK(counts.accesses == article_joint_tiling(128, 256, 64, 32).accesses + again);
+  }
+  SECTION("n < k/3: the article's formulas say that it does not pay, but it does") {
+    const auto article_two = article_two_products(128, 16, 64, 64);
+    const auto article_one_unrounded = 2 * 128 * 16 + 2 * 128 * 64;  // ⌈⌉ ignored, as it does
+    CHECK(article_one_unrounded > article_two.accesses);
+    CHECK(one(128, 16, 64, 64).accesses < two(128, 16, 64, 64).accesses);
+  }
+}
+
+TEST_CASE("the reference of (A·B)·C is right where it is known") {
+  const int64_t m = 4, n = 3, k = 5;
+  const std::vector<float> C = make_values({n, k}, Init::normal, 3);
+  std::vector<float> A(m * k, 0.0f), B(k * n, 0.0f);
+  for (int64_t i = 0; i < m; ++i) A[i * k + i] = 1;                // picks row i of B,
+  for (int64_t x = 0; x < k; ++x) B[x * n + (2 * x + 1) % n] = 2;  // which picks a row of C, twice
+  const Expected got = reference(A, B, C, n, k, all_rows(m));
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t x = 0; x < k; ++x) CHECK(got.value[i * k + x] == 2.0 * C[(2 * i + 1) % n * k + x]);
+}
+
+}  // namespace
+}  // namespace tutorial::flash_attention::joint

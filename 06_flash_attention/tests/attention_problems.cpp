@@ -1,0 +1,67 @@
+#include "attention_problems.hpp"
+
+#include <cmath>
+
+namespace tutorial::flash_attention {
+
+Problem normal_problem(const Attention& shape) {
+  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal] = shape;
+  return {shape, make_values({B, NH, Tq, HS}, Init::normal, 1),
+          make_values({B, NH_kv, Tk, HS}, Init::normal, 2),
+          make_values({B, NH_kv, Tk, HS}, Init::normal, 3)};
+}
+
+// q[0] = 1, and k[0] = √HS·add(j).
+Problem with_scores(const Attention& shape, const std::function<float(int64_t)>& add) {
+  Problem problem = normal_problem(shape);
+  const auto HS = static_cast<size_t>(shape.HS);
+  for (size_t i = 0; i < problem.q.size(); i += HS) problem.q[i] = 1;
+  for (size_t j = 0; j < problem.k.size(); j += HS)
+    problem.k[j] = std::sqrt(static_cast<float>(HS)) * add(static_cast<int64_t>(j / HS) % shape.Tk);
+  return problem;
+}
+
+Reference reference(const Problem& problem) {
+  return reference(problem.shape, problem.q, problem.k, problem.v, all_rows(problem.shape.rows()));
+}
+
+std::string text(const Attention& s) {
+  return "B=" + std::to_string(s.B) + " NH=" + std::to_string(s.NH) +
+         " NH_kv=" + std::to_string(s.NH_kv) + " Tq=" + std::to_string(s.Tq) +
+         " Tk=" + std::to_string(s.Tk) + " HS=" + std::to_string(s.HS) +
+         (s.causal ? " causal" : " full");
+}
+
+void check_step(const Step<Launcher>& step, const Problem& problem, int64_t offset) {
+  const Attention& shape = problem.shape;
+  INFO(step.name << " " << text(shape) << " offset=" << offset);
+  const DeviceBuffer<float> q(problem.q, offset), k(problem.k, offset), v(problem.v, offset);
+  DeviceBuffer<float> lse(shape.rows(), offset), scratch(shape.rows(), offset);
+  const Reference want = reference(problem);
+  check_launch(
+      [&](float* out) {
+        step.launch(shape, q.data(), k.data(), v.data(), out, lse.data(), scratch.data());
+      },
+      want.out,
+      {.name = "out",
+       .batch = shape.B * shape.NH,
+       .rows = shape.Tq,
+       .cols = shape.HS,
+       .tile = step.tile},
+      offset);
+  const Comparison sums = compare(lse.to_host(), want.lse,
+                                  {.name = "lse", .batch = shape.B * shape.NH, .rows = shape.Tq});
+  if (!sums.ok) FAIL_CHECK(sums.report);
+  if (!lse.guards_intact()) FAIL_CHECK("the kernel wrote outside of lse");
+  if (!scratch.guards_intact()) FAIL_CHECK("the kernel wrote outside of scratch");
+}
+
+void check_both(const Step<Launcher>& step, Attention shape,
+                const std::function<Problem(const Attention&)>& make) {
+  for (bool causal : {true, false}) {
+    shape.causal = causal;
+    check_step(step, make(shape));
+  }
+}
+
+}  // namespace tutorial::flash_attention

@@ -1,0 +1,37 @@
+// What the tests of chapter 06 share: problems, and one way to check a step.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "06_flash_attention.hpp"
+#include "common/testing/testing.hpp"
+
+namespace tutorial::flash_attention {
+
+inline constexpr float INF = std::numeric_limits<float>::infinity();
+
+struct Problem {
+  Attention shape;
+  std::vector<float> q, k, v;
+};
+
+Problem normal_problem(const Attention& shape);
+/// Adds `add(j)` to the score of key j, for all queries.
+Problem with_scores(const Attention& shape, const std::function<float(int64_t)>& add);
+
+/// All rows.
+Reference reference(const Problem& problem);
+
+/// "B=1 NH=2 …", for messages.
+std::string text(const Attention& shape);
+
+/// Checks out and lse. `offset` moves all tensors by so many floats from a multiple of 256 bytes.
+void check_step(const Step<Launcher>& step, const Problem& problem, int64_t offset = 0);
+/// With the causal mask and without.
+void check_both(const Step<Launcher>& step, Attention shape,
+                const std::function<Problem(const Attention&)>& make);
+
+}  // namespace tutorial::flash_attention

@@ -1,0 +1,40 @@
+// What a step cannot do it says before it launches.
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "attention_problems.hpp"
+#include "common/kernel/error.hpp"
+
+namespace tutorial::flash_attention {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+TEST_CASE("every step refuses what it cannot do, before it launches") {
+  const auto step = EACH_STEP(steps);
+  const auto launch = [&](const Attention& shape) {
+    step.launch(shape, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  };
+  CHECK_THROWS_MATCHES(
+      launch({.Tq = 8, .Tk = 8, .HS = 5000}), Error,
+      MessageMatches(ContainsSubstring("head size 5000 needs ") &&
+                     ContainsSubstring(" bytes of shared memory a block; this device allows ")));
+  CHECK_THROWS_MATCHES(launch({.NH = 6, .NH_kv = 4}), Error,
+                       MessageMatches(ContainsSubstring("--heads a multiple of --kv-heads")));
+  CHECK_THROWS_AS(launch({.NH = 6, .NH_kv = 0}), Error);
+  CHECK_THROWS_AS(launch({.Tq = -1}), Error);
+  CHECK(cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("every step with O in registers refuses head sizes that they do not hold") {
+  const auto step = EACH_STEP(steps);
+  if (step.launch == kv_outer || step.launch == q_outer) return;  // their O is in memory
+  CHECK_THROWS_MATCHES(
+      step.launch({.HS = 129}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), Error,
+      MessageMatches(
+          ContainsSubstring("head size 129 is too large for " + std::string(step.name))));
+}
+
+}  // namespace
+}  // namespace tutorial::flash_attention

@@ -1,0 +1,53 @@
+// Every step, on shapes and addresses that its likely mistakes do not survive.
+#include "attention_problems.hpp"
+
+namespace tutorial::flash_attention {
+namespace {
+
+TEST_CASE("every step is right for every shape") {
+  const auto step = EACH_STEP(steps);
+  const std::vector<Attention> shapes = {
+      {.Tq = 1, .Tk = 1, .HS = 1},
+      {.Tq = 5, .Tk = 3, .HS = 5},       // less than a tile; queries without keys
+      {.Tq = 64, .Tk = 64, .HS = 64},    // whole tiles
+      {.Tq = 32, .Tk = 97, .HS = 40},    // one key more than 3 tiles of 32
+      {.Tq = 130, .Tk = 200, .HS = 33},  // tails everywhere, 4 tiles of keys
+      {.Tq = 190, .Tk = 90, .HS = 8},    // the edge lies inside a tile of queries
+      {.Tq = 1, .Tk = 150, .HS = 128},   // one query, as in decoding
+      {.B = 2, .NH = 3, .NH_kv = 3, .Tq = 37, .Tk = 70, .HS = 72},
+      {.B = 2, .NH = 4, .NH_kv = 2, .Tq = 35, .Tk = 33, .HS = 96},  // grouped queries
+      {.B = 2, .NH = 3, .NH_kv = 1, .Tq = 20, .Tk = 40, .HS = 128},
+      {.Tq = 140, .Tk = 280, .HS = 100},  // more keys than two tiles of 128,
+      {.Tq = 70, .Tk = 150, .HS = 101},   // and rows that do not begin at multiples of 16 bytes
+  };
+  for (const Attention& shape : shapes) check_both(step, shape, normal_problem);
+}
+
+TEST_CASE("every step takes any address that a float can have") {
+  const auto step = EACH_STEP(steps);
+  for (int64_t offset : {1, 2, 3})
+    check_step(step, normal_problem({.B = 1, .NH = 2, .NH_kv = 1, .Tq = 9, .Tk = 33, .HS = 64}),
+               offset);
+}
+
+TEST_CASE("every step takes more heads than a grid has blocks in y", "[large]") {
+  if (!device_has_clock()) SKIP("65538 blocks take the simulator minutes");
+  const auto step = EACH_STEP(steps);
+  check_step(step, normal_problem({.B = 2, .NH = 32769, .NH_kv = 3, .Tq = 1, .Tk = 1, .HS = 1}));
+}
+
+TEST_CASE("every step does nothing when there is nothing to do") {
+  const auto step = EACH_STEP(steps);
+  check_step(step, normal_problem({.B = 0}));
+  check_step(step, normal_problem({.NH = 0}));
+  check_step(step, normal_problem({.NH = 0, .NH_kv = 0}));
+  check_step(step, normal_problem({.Tq = 0, .Tk = 5, .HS = 4}));
+  check_step(step, normal_problem({.Tq = 5, .Tk = 0, .HS = 4}));  // zeros
+  // Without columns out is empty, and a score without terms is no score: lse is left alone.
+  const Attention no_columns = {.Tq = 5, .Tk = 5, .HS = 0};
+  step.launch(no_columns, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+}  // namespace
+}  // namespace tutorial::flash_attention
