@@ -47,7 +47,7 @@ void say_symbols(Chapter& chapter, const Attention& a, const Cut& cut) {
 void body(Chapter& chapter) {
   Attention a;
   Input& input_qkv = add_options(chapter, a);
-  chapter.size("--strip", a.strip_height, {.gpu = 0, .cpu = 16},
+  chapter.size("--strip", a.strip_height, {.gpu = 0, .cpu = 25},
                "queries of a strip; 0: by each step's rule");
   chapter.steps(steps);
   chapter.parse();
