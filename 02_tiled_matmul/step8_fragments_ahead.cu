@@ -1,4 +1,4 @@
-// Step 8 = step 7 + the operands of a product are read while those before are multiplied.
+// Step 8 = step 7 + operands are read a k ahead, and kept from one product to the next.
 //
 // FLOP            2·M·N·K
 // global memory   as in step 7: 3·M·N·K / 64 + 4·M·N bytes, 43 FLOP a byte

@@ -20,8 +20,8 @@ const std::vector<Shape> shapes = {
     {130, 70, 45},                  // more than one tile of 128 rows
     {257, 129, 33},                 // more than one in both directions
     {132, 68, 20},                  // no whole tile, but rows that allow 16-byte accesses
-    {129, 261, 19},                 // more than one tile of 128 × 256, in both directions
-    {130, 260, 20},                 // … and 16-byte accesses
+    {129, 261, 9},                  // more than one tile of 128 × 256, in both directions
+    {130, 260, 12},                 // … and 16-byte accesses
     {1, 130, 7},    {130, 1, 7},    // one row, one column
     {33, 40, 3},    {20, 24, 1},    // K shorter than a tile
     {30, 41, 101},  {18, 44, 100},  // K of many tiles and a tail
