@@ -36,8 +36,11 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     fill_tile<WIDE>(p, tile);
     return;
   }
+
   float* const As = reinterpret_cast<float*>(shared);  // (PIECES, BM, BK), padded
   float* const Bs = As + PIECES * A_PIECE;             // (PIECES, BK, BN)
+  // Most pieces lie inside A and B: their copies need not ask. Where K has ended the group of
+  // copies is empty.
   const bool inside = tile.rows == BM && tile.cols == BN;
   const auto begin_piece = [&](int piece) {
     const int64_t k0 = piece * int64_t{BK};
@@ -50,6 +53,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
   };
 #pragma unroll(WHOLE_K ? PIECES : 1)
   for (int piece = 0; piece < PIECES; ++piece) begin_piece(piece);
+
   const bool all = tile.kept == Kept::all;  // most tiles: no word is asked for
   bool warp_works = true;
   if (!all) {
