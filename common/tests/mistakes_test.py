@@ -107,6 +107,8 @@ class Lists(Project):
                 ("check: value\nsays:.*", "check: value", "which needs a line says: and no line line:"),
                 ("check: race", "check: luck", "has check: luck, which is none of race, init"),
                 ("line: .*", "line: somewhere", "has a line: that is not a file"),
+                ("sum [+]=", "sum -=", "has a line: that is not there: step1.cu has no sum -= As[ty][k]"),
+                ("line: step1", "line: step9", "has a line: that is not there: step9.cu has no sum += As[ty][k]"),
                 ("seen:", "remark: x\nseen:", "none of name seen check line says tests file old new: remark: x"),
                 ("seen:", "name: two\nseen:", "has two lines name:"),
                 ("seen:.*", "seen:", "has nothing behind seen:"),
@@ -202,10 +204,10 @@ class Check(Project):
 
     def test_other_kinds_that_name_a_line(self):
         self.edit("01_a/mistakes.txt", "check: race\nline: step1.cu: sum += As[ty][k]",
-                  "check: barrier\nline: step1.cu: __syncthreads()")
+                  "check: barrier\nline: step1.cu: int a")
         self.check("first", 0, "caught by a barrier report",
-                   err="barrier in k, block (0,1)\n  9 threads wait at __syncthreads()  step1.cu:2  first: (0,0)\n")
-        self.edit("01_a/mistakes.txt", "check: barrier\nline: step1.cu: __syncthreads()",
+                   err="barrier in k, block (0,1)\n  9 threads wait at __syncthreads()  step1.cu:1  first: (0,0)\n")
+        self.edit("01_a/mistakes.txt", "check: barrier\nline: step1.cu: int a",
                   "check: launch\nline: step1.cu: launch()")
         self.check("first", 0, "caught by a launch report", out=REFUSED.format("InvalidConfiguration"))
         self.check("first", 1, "but no check spoke", out=REFUSED.format("LaunchFailure"))  # so ends each report

@@ -72,7 +72,12 @@ class Mistake:
             self.problems.append("has not an old: and a new: for each change, one after the other")
         if not self.problems:
             try:
-                self.changed_text()
+                changed = self.changed_text()
+                if "line" in field:
+                    file, text = field["line"].split(": ", 1)
+                    source = next((folder / file for folder in self.sources() if (folder / file).is_file()), None)
+                    if not source or text not in (changed if source == self.file() else source.read_text()):
+                        self.problems.append(f"has a line: that is not there: {file} has no {text}")
             except Problem as problem:
                 self.problems.append(str(problem))
 
@@ -80,6 +85,10 @@ class Mistake:
         """The file that it changes; nothing if there is no such file."""
         path = self.folder / self.field.get("file", "")
         return path if path.parent == self.folder and path.suffix in SOURCES and path.is_file() else None
+
+    def sources(self):
+        """The folders of the files that a report may name."""
+        return [self.folder, self.chapter, *(ROOT / "common").glob("*/")]
 
     def changed_text(self):
         """Its file's text with the mistake in it."""
@@ -234,8 +243,8 @@ def check(path, name, program):
     mistake = entry_of(path, name)
     if mistake.problems:
         raise Problem(mistake.says(*mistake.problems))
-    sources = [Path(program).parent, mistake.folder, mistake.chapter, *(ROOT / "common").glob("*/")]
-    problem, expected = mistake_reports.judge(mistake.field, Path(program), sources)
+    folders = [Path(program).parent / os.path.relpath(mistake.folder, mistake.chapter), *mistake.sources()]
+    problem, expected = mistake_reports.judge(mistake.field, Path(program), folders)
     if problem:
         raise Problem(mistake.says(problem))
     print(mistake.says(f"caught by {expected}"))
