@@ -145,10 +145,9 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
     if (j >= not_masked) hide_masked<Tile>(S, shape, i0, int64_t{j} * Bc);
     online_softmax<Tile>(S, rows, P_ij, scale);
 
-    // The barrier in finish_fetch() stands between writing P and reading it, too.
 #pragma unroll 1
     for (int piece = 0; piece < PIECES; ++piece) {
-      finish_fetch();
+      finish_fetch();  // its barrier also stands between writing P and reading it
       if (piece + 1 < PIECES)
         fetch_v(j, piece + 1);
       else if (j + 1 < tiles)

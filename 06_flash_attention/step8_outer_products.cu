@@ -168,10 +168,9 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
     if (live && j >= not_masked) hide_masked<Tile>(S, shape, i0, int64_t{j} * Bc);
     if (live) online_softmax<Tile>(S, rows, P_t, scale);
 
-      // The barrier in finish_fetch() stands between writing P and reading it, too.
 #pragma unroll 1
     for (int piece = PIECES; piece < 2 * PIECES; ++piece) {
-      finish_fetch();
+      finish_fetch();  // its barrier also stands between writing P and reading it
       const auto begin_next = [&](int part) { begin(j, piece + 1, part); };
       const int n = piece - PIECES;
       if (j * PIECES + n < pieces)
