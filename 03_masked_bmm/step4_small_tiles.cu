@@ -1,8 +1,8 @@
 // Step 4 = step 3 + small tiles, so that four blocks of threads share a multiprocessor: while one
 // waits for its operands or stores, the others multiply.
 //
-// A tile is half a block of the list. Its operands come to shared memory by 16-byte copies that pass
-// no register (tile_phases.cuh), and lie there so that no read meets a bank conflict.
+// A tile is half a block of the list. Its operands come to shared memory by 16-byte copies that
+// pass no register (tile_phases.cuh), and lie there so that no read meets a bank conflict.
 //
 // FLOP            2·K for each element of the 32×64 parts that keep something: a part that keeps
 //                 nothing is left out by its warp
