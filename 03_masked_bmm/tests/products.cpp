@@ -102,6 +102,7 @@ TEST_CASE("more matrices than a grid's z has blocks", "[large]") {
   const Mask mask = make_mask("random:0.5", batch, 1, 2, true, 8);
   const auto step = EACH_STEP(steps);
   if (step.launch == closed_form) return;  // without a band it is overlapped_tiles
+  if (step.launch == small_tiles && !device_has_clock()) return;  // overlapped_tiles has its grid
   Problem({batch, 1, 2, K}, mask).check(step);
 }
 
