@@ -66,7 +66,8 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "any_row", .launch = any_row, .idea = "the fastest of these for each length of row"},
 };
 
-/// Threads of a block that shares a row of any length: no more warps than the row has work for.
+/// Threads of a block of steps 2 and 3, which shares a row of any length: no more warps than the
+/// row has work for.
 inline int threads_for(int64_t cols) {
   return static_cast<int>(std::min<int64_t>((cols + 31) / 32 * 32, 256));
 }

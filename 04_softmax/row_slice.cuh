@@ -1,10 +1,11 @@
-// How a block of steps 6 and 7 finds its part of a row.
+// How a block of steps 6 and 7 finds its part of a row, and room for it.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
+#include "common/kernel/check.hpp"
 #include "common/kernel/vector4.cuh"
 
 namespace tutorial::softmax {
@@ -44,6 +45,14 @@ __device__ inline Slice slice(const float* row, int cols, int blocks, int rank) 
 inline int64_t slots_for(int64_t cols, int64_t blocks) {
   const int64_t lines = (cols / 4 + LINE - 1 + LINE - 1) / LINE;
   return (lines + blocks - 1) / blocks * LINE;
+}
+
+/// Bytes of dynamic shared memory that a block can have beside the `taken` ones of its arrays.
+inline int64_t room_in_shared(size_t taken) {
+  int device = 0, largest = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&largest, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return largest - static_cast<int64_t>(taken);
 }
 
 /// Stores four floats. `wide` says that `to` is on a 16-byte boundary.

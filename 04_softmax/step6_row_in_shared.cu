@@ -70,13 +70,8 @@ __global__ void __launch_bounds__(1024)
 
 void row_in_shared(const float* x, float* y, int64_t rows, int64_t cols) {
   if (rows == 0 || cols == 0) return;
-  int device = 0, largest = 0;  // dynamic shared memory beside the kernel's own
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&largest, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  largest -= static_cast<int>(2 * MAX_WARPS * sizeof(float));
-
   const int64_t bytes = slots_for(cols, 1) * static_cast<int64_t>(sizeof(float4));
-  if (bytes > largest) return online(x, y, rows, cols);
+  if (bytes > room_in_shared(2 * MAX_WARPS * sizeof(float))) return online(x, y, rows, cols);
   CUDA_CHECK(cudaFuncSetAttribute(row_in_shared_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(bytes)));
   // 8 float4 a thread, until the block is full.

@@ -5,10 +5,13 @@
 
 namespace tutorial::softmax {
 
+// Columns that the registers of a warp hold in step 5, and those of a block in step 4.
+constexpr int64_t FITS_A_WARP = 32 * 32, FITS_A_BLOCK = 1024 * 32;
+
 void any_row(const float* x, float* y, int64_t rows, int64_t cols) {
   static const bool has_clusters = why_not_here("sm_90").empty();
-  if (cols <= 1024) return warp_per_row(x, y, rows, cols);
-  if (cols <= 32768) return row_on_chip(x, y, rows, cols);
+  if (cols <= FITS_A_WARP) return warp_per_row(x, y, rows, cols);
+  if (cols <= FITS_A_BLOCK) return row_on_chip(x, y, rows, cols);
   if (has_clusters) return cluster(x, y, rows, cols);
   row_in_shared(x, y, rows, cols);
 }
