@@ -57,7 +57,8 @@ class Diff(unittest.TestCase):
         chapter = self.root / "01_a"
         (chapter / "other").mkdir(parents=True)
         (chapter / "step1_plain.cu").write_text(step(1, "plain", "one", "  C[0] = load(A);"))
-        (chapter / "step2_twice.cu").write_text(step(2, "twice", "two", "  // both\n  C[0] = 2 * load(A);\n  C[1] = 0;"))
+        twice = "  // both\n  C[0] = 2 * load(A);\n  C[1] = 0;"
+        (chapter / "step2_twice.cu").write_text(step(2, "twice", "two", twice))
         (chapter / "step10_far.cpp").write_text(step(10, "far", "two", "  C[0] = 0;", bm=16))
         (chapter / "other/step1_solo.cu").write_text("int x;\n")
         (self.root / "02_b").mkdir()
@@ -93,7 +94,8 @@ class Diff(unittest.TestCase):
             self.assertIn("\n+   C[0] = 2 * load(A);\n", said)
             self.assertNotIn("\033", said)
             # the head of the kernel, 1 line for 2 in it, the launcher and its call; the heading, "// both"
-            self.assertTrue(said.endswith("\n9 lines of code changed (removed and added), and 3 that are comments or blank\n"), said)
+            self.assertTrue(said.endswith("\n9 lines of code changed (removed and added), "
+                                          "and 3 that are comments or blank\n"), said)
 
     def test_order_is_by_number_and_any_two_can_be_compared(self):
         self.assertIn("01_a/step2_twice.cu → 01_a/step10_far.cpp", self.diff("01", "far"))

@@ -19,11 +19,11 @@ from pathlib import Path
 STEP = re.compile(r"\[ *([\d/]+%?)\] (.*)")  # of ninja or make
 COMPILED = re.compile(r"Building (?:C|CXX|CUDA) object (?:.*/)?(.*)\.o$")
 BUILD_NOISE = re.compile(  # of ninja, make and CMake; what they say of errors is none of it
-    r"ninja: (no work to do|build stopped)|g?make(\[\d+\])?: (\*\*\* \[.*\] Error|\*\*\* Waiting|Entering|Leaving)"
+    r"ninja: (no work to do|build stopped)|g?make(\[\d+\])?: (\*\*\* (\[.*\] Error|Waiting)|Entering|Leaving)"
     r"|(Consolidate compiler generated|Scanning) dependencies|-- |Preset CMake variables:|  \w+(:\w+)?="
 )
-RESULT = re.compile(r" *(\d+/\d+) Test +#\d+: (.*?) \.*\s*(Passed|\*\*\*Skipped|\*\*\*Not Run \(Disabled\))?\s+[\d.]+ sec")
-TEST_NOISE = re.compile(r"Internal ctest changing|\s+Start +\d+: |Errors while running CTest|Output from these|Use \"--rerun")
+RESULT = re.compile(r" *(\d+/\d+) Test +#\d+: (.*?) \.*\s*(Passed|\*\*\*Skipped)?\s+[\d.]+ sec")
+TEST_NOISE = re.compile(r"Internal ctest|\s+Start +\d+: |Errors while running|Output from these|Use \"--rerun")
 
 
 class Screen:
@@ -81,17 +81,18 @@ def skipped(folder):
     reasons = re.findall(r"^skipped \d+ times?: (.*)", log.read_text(errors="replace"), re.MULTILINE)
     counts = sorted(collections.Counter(reasons).items())
     lines = [f"  in {count} test{'s' * (count != 1)}: {reason}" for reason, count in counts]
-    return ["", "Skipped, which is no pass (in brackets: how often in a test):", *lines] if lines else []
+    return ["Skipped, which is no pass (in brackets: how often in a test):", *lines] if lines else []
 
 
 def follow_tests(lines, screen):
     """Shows the lines of ctest; returns what to say at the end."""
     folder, failed, closing = ".", [], []
-    in_list = False
+    in_failure = in_list = False
     for line in lines:
         result = RESULT.match(line)
         if result and result[3]:
             screen.progress(f"[{result[1]}] {result[2]}")
+            in_failure = False
         elif line.startswith("Test project "):
             folder = line[len("Test project "):]
         elif re.match(r"\d+% tests passed, ", line):
@@ -102,8 +103,9 @@ def follow_tests(lines, screen):
             failed += [line] * in_list
             if line.startswith("Total Test time"):
                 closing.insert(0, line)
-        elif not TEST_NOISE.match(line):
+        elif not TEST_NOISE.match(line) and (line or in_failure):
             screen.say(line)
+            in_failure = True
     return [*failed, *skipped(folder), *closing]
 
 
