@@ -1,10 +1,42 @@
 # What the tutorial builds on. Each library is found as a package; the two small ones are fetched at a
 # pinned version where no package is installed.
+set(boost "")
+set(openblas "")
+if(TUTORIAL_BACKEND STREQUAL "cpu")
+  find_package(Boost 1.71 QUIET COMPONENTS context)
+  if(TARGET Boost::context)
+    set(boost "${Boost_VERSION_STRING}")
+  endif()
+  find_path(CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas openblas-pthread)
+  find_library(OPENBLAS_LIBRARY openblas)
+  if(CBLAS_INCLUDE_DIR AND OPENBLAS_LIBRARY)
+    set(openblas "${OPENBLAS_LIBRARY}")
+  endif()
+elseif(NOT TUTORIAL_BACKEND STREQUAL "gpu")
+  message(FATAL_ERROR "TUTORIAL_BACKEND is '${TUTORIAL_BACKEND}'; it must be cpu or gpu.")
+endif()
+
+# ./learn asks what is here, and installs the rest: name, least version, Debian's package, version here.
+if(TUTORIAL_LOOK)
+  find_package(Catch2 3 QUIET)
+  find_package(CLI11 2.1 QUIET)
+  message(STATUS "needs Catch2 3 catch2 ${Catch2_CONSIDERED_VERSIONS}")
+  message(STATUS "needs CLI11 2.1 libcli11-dev ${CLI11_CONSIDERED_VERSIONS}")
+  if(TUTORIAL_BACKEND STREQUAL "cpu")
+    message(STATUS "needs Boost.Context 1.71 libboost-context-dev ${boost}")
+    message(STATUS "needs OpenBLAS 0 libopenblas-dev ${openblas}")
+  endif()
+  return()
+endif()
+
+foreach(library IN ITEMS boost openblas)
+  if(TUTORIAL_BACKEND STREQUAL "cpu" AND NOT ${library})
+    message(FATAL_ERROR "${library} was not found: install it. docs/setup.md lists the packages.")
+  endif()
+endforeach()
+find_package(Threads REQUIRED)
+
 include(FetchContent)
-
-set(unavailable_help
-    "Install it (docs/setup.md lists the packages), or connect to the internet and configure again.")
-
 FetchContent_Declare(Catch2
   GIT_REPOSITORY https://github.com/catchorg/Catch2.git
   GIT_TAG v3.7.1
@@ -14,17 +46,28 @@ FetchContent_Declare(CLI11
   GIT_REPOSITORY https://github.com/CLIUtils/CLI11.git
   GIT_TAG v2.4.2
   GIT_SHALLOW TRUE
-  FIND_PACKAGE_ARGS 2)
+  FIND_PACKAGE_ARGS 2.1)
 FetchContent_MakeAvailable(Catch2 CLI11)
 if(DEFINED catch2_SOURCE_DIR AND EXISTS "${catch2_SOURCE_DIR}/extras")
   list(APPEND CMAKE_MODULE_PATH "${catch2_SOURCE_DIR}/extras")
 endif()
 include(Catch)
-find_package(Threads REQUIRED)
-find_package(Python3 3.9 COMPONENTS Interpreter)  # for the mistakes, docs/mistakes.md
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)  # the scripts in common/tools
 
 if(TUTORIAL_BACKEND STREQUAL "gpu")
-  include(GpuArchitectures)
+  # For the GPU at hand, or for sm_80 and sm_90 where none is seen.
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    execute_process(COMMAND nvidia-smi -L OUTPUT_VARIABLE gpus ERROR_QUIET RESULT_VARIABLE status)
+    set(architectures 80-real 90)
+    if(status EQUAL 0 AND gpus MATCHES "GPU 0")
+      set(architectures native)
+    endif()
+    message(STATUS "Building for GPU architectures: ${architectures}")
+    set(CMAKE_CUDA_ARCHITECTURES "${architectures}" CACHE STRING "GPU architectures to build for")
+  endif()
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND EXISTS /usr/local/cuda/bin/nvcc)
+    set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
+  endif()
   enable_language(CUDA)
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 takes it
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
@@ -34,13 +77,4 @@ if(TUTORIAL_BACKEND STREQUAL "gpu")
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_EXTENSIONS OFF)
   find_package(CUDAToolkit 12.4 REQUIRED)
-elseif(TUTORIAL_BACKEND STREQUAL "cpu")
-  find_package(Boost REQUIRED COMPONENTS context)
-  find_path(CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas openblas-pthread)
-  find_library(OPENBLAS_LIBRARY openblas)
-  if(NOT CBLAS_INCLUDE_DIR OR NOT OPENBLAS_LIBRARY)
-    message(FATAL_ERROR "OpenBLAS was not found. ${unavailable_help}")
-  endif()
-else()
-  message(FATAL_ERROR "TUTORIAL_BACKEND is '${TUTORIAL_BACKEND}'; it must be cpu or gpu.")
 endif()

@@ -1,5 +1,5 @@
 // Lets one warp make one access after another, as the lines of access_patterns.csv say, for Nsight
-// Compute to count: common/tools/measure_access_patterns runs it. Each pattern launches
+// Compute to count: common/tools/access_patterns.py runs it. Each pattern launches
 // load_shared, store_shared, store_global and, of 4-byte accesses, add_global, in this order.
 #include <cuda_runtime.h>
 

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""What single accesses of a warp cost, read from a GPU's counters by Nsight Compute.
+
+usage: common/tools/access_patterns.py FILE.csv
+
+Takes width, lanes and 32 byte offsets from each line of the file, and writes the counts behind them: the
+simulator's rules (common/simulator/warp_request.cpp) are tested against these.
+"""
+import csv
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import project
+from profile_steps import by_nsight_compute, kernel_name
+
+SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
+PASSES = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
+CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
+# Which counters each kernel of access_patterns.cu is made for, and the columns for them.
+KERNELS = {
+    "load_shared": {"load_passes": PASSES.format("ld"), "load_conflicts": CONFLICTS.format("ld")},
+    "store_shared": {"store_passes": PASSES.format("st"), "store_conflicts": CONFLICTS.format("st")},
+    "store_global": {"sectors": SECTORS.format("st")},
+    "add_global": {"atomic_sectors": SECTORS.format("red")},
+}
+COUNTERS = [counter for columns in KERNELS.values() for counter in columns.values()]
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    path = Path(sys.argv[1])
+    patterns = project.read_csv(path)
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, "access_patterns")
+        source = Path(__file__).with_suffix(".cu")
+        subprocess.run(["nvcc", "-std=c++17", "-arch=native", "-o", program, source], check=True)
+        with open(path) as file:
+            launches = by_nsight_compute([program], COUNTERS, stdin=file)
+    counts = []
+    for name, values in launches:
+        kernel = kernel_name(name)
+        if kernel == "load_shared":  # the first of a pattern
+            counts.append({})
+        value = dict(zip(COUNTERS, values))
+        counts[-1].update({column: f"{value[counter]:.0f}" for column, counter in KERNELS[kernel].items()})
+    pattern = ["bytes", "lanes", *(f"at{i}" for i in range(32))]
+    heads = [*pattern, *(column for columns in KERNELS.values() for column in columns)]
+    lines = [[*(row[head] for head in pattern), *count.values()] for row, count in zip(patterns, counts)]
+    with open(path, "w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([heads, *lines])
+
+
+if __name__ == "__main__":
+    main()

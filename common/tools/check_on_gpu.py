@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Builds, tests, sanitizes and measures everything on the GPU at hand.
+
+usage: common/tools/check_on_gpu.py [build|test|sanitize|measure]...      (no word: all four)
+
+Times go to docs/results/<device>/NN.csv (common/tools/bench.py), what the sanitizers say to sanitizers.txt beside
+them, under a line with device, driver, toolkit, date and commit. RESULTS overrides the folder, COMMIT what git
+says. CMAKE_ARGS holds further options for the configure step, SANITIZERS the tools to use, JOBS how many of them at
+once, SANITIZE_SECONDS how long each may take.
+"""
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import project
+
+TOOLS = os.environ.get("SANITIZERS", "memcheck racecheck initcheck synccheck").split()
+SECONDS = int(os.environ.get("SANITIZE_SECONDS", "300"))
+# Tests tagged [large] would take minutes under a sanitizer; those tagged [values] make the same accesses as others,
+# with other numbers. The chapters' frame measures the device's ceilings, which racecheck slows down to minutes.
+LEFT_OUT = ["~[large]", "~[values]", "~[timing]"]
+LEFT_OUT_OF_COMMON = ["~[chapter]"]
+
+
+def run(*command):
+    return subprocess.run(command, cwd=project.ROOT).returncode == 0
+
+
+def build():
+    jobs = str(os.cpu_count())
+    return (run("cmake", "--preset", "gpu", "-DTUTORIAL_WERROR=ON", *os.environ.get("CMAKE_ARGS", "").split())
+            and run("common/tools/progress.py", "cmake", "--build", "--preset", "gpu", "-j", jobs))
+
+
+def test():
+    return run("common/tools/progress.py", "ctest", "--preset", "gpu", "-j", "4")
+
+
+def sanitize_one(name, tool):
+    """Prints the line for the record, and what was found. Launches that tests mean to fail are no errors of ours."""
+    folder = project.ROOT / "build/gpu" / (name if name[0].isdigit() else "common")
+    command = ["compute-sanitizer", "--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9",
+               folder / f"{name}_tests", *LEFT_OUT, *(LEFT_OUT_OF_COMMON if name == "common" else [])]
+    try:
+        ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                             timeout=SECONDS)
+        status, said = ran.returncode, ran.stdout
+    except subprocess.TimeoutExpired as late:
+        status, said = 124, (late.stdout or b"").decode(errors="replace")
+    summaries = re.findall(r"(?:ERROR|RACECHECK) SUMMARY.*", said)
+    record = f"{name:22} {tool:10} {summaries[-1] if summaries else ''}  (exit {status})"
+    print(record, flush=True)
+    if status:
+        lines = [line for line in said.splitlines() if not re.fullmatch(r"|.*Host Frame.*|=* *", line)]
+        print("\n".join(lines[:40]), flush=True)
+    return record
+
+
+def sanitize():
+    """A few at once: each keeps a core busy for longer than it keeps the GPU."""
+    names = ["common", "simulator", *(chapter.name for chapter in project.chapters())]
+    pairs = [(name, tool) for name in names for tool in TOOLS]
+    with ThreadPoolExecutor(int(os.environ.get("JOBS", "4"))) as pool:
+        records = list(pool.map(sanitize_one, *zip(*pairs)))
+    origin = project.origin()
+    heading = (f"device {project.gpu('name')}, driver {origin['driver']}, CUDA {origin['toolkit']}, "
+               f"{origin['date']}, commit {origin['commit']}")
+    folder = project.results_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "sanitizers.txt").write_text("\n".join([heading, *records]) + "\n")
+    return all(record.endswith("(exit 0)") for record in records)
+
+
+def measure():
+    return run("common/tools/bench.py")
+
+
+def main():
+    steps = {"build": build, "test": test, "sanitize": sanitize, "measure": measure}
+    wanted = sys.argv[1:] or list(steps)
+    for word in wanted:
+        if word not in steps:
+            project.die(f"there is no step '{word}'; choose from {', '.join(steps)}")
+    good = True
+    for word in wanted:
+        good = steps[word]() and good
+        if word == "build" and not good:
+            break
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Shows a step of a chapter beside the one before it, or beside another.
+
+usage: ./learn diff CHAPTER STEP [OTHER] [--part NAME] [--kernel]
+       ./learn diff CHAPTER              all steps: their length, and how much each changes
+--kernel leaves out the header comment and the launcher: only what runs on the device is compared.
+"""
+import argparse
+import os
+import re
+import shutil
+import sys
+from difflib import SequenceMatcher
+
+import project
+from project import die
+
+project.program = "learn diff"
+
+RED, GREEN, REVERSE, PLAIN = "\033[31m", "\033[32m", "\033[7m", "\033[0m"
+LONG, MANY = 150, 120  # a longer step that changes more lines is marked in the table
+
+
+# ---- what a file is made of
+
+
+def items(lines):
+    """The functions, types, constants and directives of a file, each with its comment: (first line, last + 1)."""
+    found, start, depth = [], None, 0
+    for i, line in enumerate(lines):
+        code = re.sub(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])+\'|//.*', "", line).strip()
+        if re.match(r"(inline )?namespace\b.*\{$", code) or re.match(r"\}\s*// namespace", line):
+            start = None
+        elif line.strip() and start is None:
+            start = i
+        depth += code.count("{") - code.count("}") if start is not None else 0
+        if start is not None and depth == 0 and (code.endswith((";", "}")) or code.startswith("#")):
+            found.append((start, i + 1))
+            start = None
+    return found
+
+
+def is_comment(line):
+    return line.strip() == "" or line.strip().startswith("//")
+
+
+def device_part(lines):
+    """What runs on the device, and its constants and types: not the header comment, not the launcher."""
+    kept = []
+    for first, last in items(lines):
+        code = " ".join(line for line in lines[first:last] if not is_comment(line))
+        if re.search(r"__global__|__device__", code) or re.match(
+            r"(static |inline )*(template ?<.*?> *)?(constexpr|const|struct|using|enum|static_assert)\b", code
+        ):
+            kept += [""] * bool(kept) + lines[first:last]
+    return kept
+
+
+def longest_function(lines):
+    """The length of the longest kernel or other device function, without the comment above it."""
+    lengths = [0]
+    for first, last in items(lines):
+        while first < last and is_comment(lines[first]):
+            first += 1
+        if any(re.search("__global__|__device__", line) for line in lines[first:last]):
+            lengths.append(last - first)
+    return max(lengths)
+
+
+# ---- the difference
+
+
+def compare(old, new):
+    return SequenceMatcher(None, old, new, autojunk=False)
+
+
+def count(matcher):
+    """How many lines were removed and added: those with code, those that are comments only or blank."""
+    lines = []
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        if tag != "equal":
+            lines += matcher.a[i1:i2] + matcher.b[j1:j2]
+    comments = sum(map(is_comment, lines))
+    return len(lines) - comments, comments
+
+
+def pairs(old, new):
+    """Of lines that were replaced: (old line or None, new line or None), two that are alike together."""
+    found, done = [], 0
+    for line in new:
+        alike = [(compare(other, line).ratio(), -i) for i, other in enumerate(old[done : done + 12], done)]
+        ratio, i = max(alike, default=(0, 0))
+        if ratio > 0.6:
+            found += [(other, None) for other in old[done:-i]] + [(old[-i], line)]
+            done = 1 - i
+        else:
+            found.append((None, line))
+    return found + [(other, None) for other in old[done:]]
+
+
+def words(old, new):
+    """Two lines in pieces: for each a list of (text, has it changed?). One of them may be None."""
+    if None in (old, new):
+        return [[] if line is None else [(line, False)] for line in (old, new)]
+    a, b = (re.findall(r"\w+|\s+|.", line) for line in (old, new))
+    left, right = [], []
+    for tag, i1, i2, j1, j2 in compare(a, b).get_opcodes():
+        left.append(("".join(a[i1:i2]), tag != "equal"))
+        right.append(("".join(b[j1:j2]), tag != "equal"))
+    return left, right
+
+
+def paint(pieces, colour):
+    if not colour:
+        return "".join(text for text, _ in pieces)
+    return colour + "".join(f"{REVERSE}{text}{PLAIN}{colour}" if new else text for text, new in pieces) + PLAIN
+
+
+def blocks(matcher, group):
+    """Lists of (old pieces, new pieces), and for each list whether its lines differ. Where one side has no line,
+    it has no pieces."""
+    for tag, i1, i2, j1, j2 in group:
+        old, new = matcher.a[i1:i2], matcher.b[j1:j2]
+        yield [words(a, b) for a, b in (zip(old, new) if tag == "equal" else pairs(old, new))], tag != "equal"
+
+
+def unified(matcher, group, red, green):
+    for lines, differ in blocks(matcher, group):
+        if differ:
+            yield from (paint([("- ", False), *old], red) for old, _ in lines if old)
+            yield from (paint([("+ ", False), *new], green) for _, new in lines if new)
+        else:
+            yield from (paint([("  ", False), *old], "") for old, _ in lines)
+
+
+def folded(pieces, width):
+    """The pieces of a line that is too long for its column, in several lines."""
+    lines, room = [[]], width
+    for text, new in pieces:
+        while text:
+            if room == 0:
+                lines.append([])
+                room = width
+            lines[-1].append((text[:room], new))
+            text, room = text[room:], max(room - len(text), 0)
+    return lines
+
+
+def side_by_side(matcher, group, red, green, columns):
+    width = (columns - 7) // 2  # with a mark and a blank before each half, and " │ " between them
+    for lines, differ in blocks(matcher, group):
+        for pieces in lines:
+            halves = [folded(half, width) for half in pieces]
+            for i in range(max(map(len, halves))):
+                cells = []
+                for whole, half, mark, colour in zip(pieces, halves, "-+", (red, green)):
+                    line = half[i] if i < len(half) else []
+                    mark = mark if differ and whole and i == 0 else " "
+                    text = paint([(mark + " ", False), *line], colour if differ else "")
+                    cells.append(text + " " * (width - sum(len(text) for text, _ in line)))
+                yield " │ ".join(cells).rstrip()
+
+
+def show(old, new, only_device):
+    """Prints the difference between two steps; old is None before the first."""
+    texts = [step.path.read_text().splitlines() for step in (old, new)]
+    if only_device:
+        texts = [device_part(text) for text in texts]
+    matcher = compare(*texts)
+    code, comments = count(matcher)
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    in_colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    red, green = (RED, GREEN) if in_colour else ("", "")
+    print(f"{old.path.relative_to(project.ROOT)} → {new.path.relative_to(project.ROOT)}")
+    for group in matcher.get_grouped_opcodes(3):
+        print("…")
+        wide = columns >= 160
+        lines = side_by_side(matcher, group, red, green, columns) if wide else unified(matcher, group, red, green)
+        print("\n".join(lines))
+    where = "on the device " if only_device else ""
+    print(f"{code} lines of code {where}changed (removed and added), and {comments} that are comments or blank")
+
+
+# ---- the command line
+
+
+def table(folder):
+    print(f"{folder.relative_to(project.ROOT)}")
+    print(f"  {'step':28} lines  longest function  changed  and comments, blank lines")
+    before = None
+    for step in project.steps(folder):
+        lines = step.path.read_text().splitlines()
+        text = f"  {step.number:2} {step.name:25} {len(lines):5}  {longest_function(lines) or '–':>16}"
+        if before:
+            code, comments = count(compare(before, lines))
+            text += f"  {code:7}  {comments:23}"
+            if len(lines) > LONG and code + comments > MANY:
+                text += f"  ← over {LONG} lines, and over {MANY} changed"
+        print(text)
+        before = lines
+
+
+def find(folder, word):
+    """The position of a step, by its name or number."""
+    steps = project.steps(folder)
+    for i, step in enumerate(steps):
+        if word in (step.name, str(step.number), step.path.name, step.path.stem):
+            return i
+    names = ", ".join(step.name for step in steps)
+    die(f"there is no step '{word}' in {folder.relative_to(project.ROOT)}; choose from {names}")
+
+
+def main():
+    usage = "./learn diff CHAPTER [STEP [OTHER]] [--part NAME] [--kernel]"
+    parser = argparse.ArgumentParser(prog="./learn diff", add_help=False, usage=usage)
+    parser.add_argument("chapter")
+    parser.add_argument("step", nargs="?")
+    parser.add_argument("other", nargs="?")
+    parser.add_argument("--part")
+    parser.add_argument("--kernel", action="store_true")
+    words = parser.parse_intermixed_args()
+    chapter = project.chapter(words.chapter)
+    parts = project.parts(chapter)
+    if words.part and words.part not in parts:
+        die(f"{chapter.name} has no part '{words.part}'" + (f"; choose from {', '.join(parts)}" if parts else ""))
+    folder = chapter / (words.part or "")
+    if not words.step:
+        for each in [folder] if words.part else [chapter, *(chapter / part for part in parts)]:
+            table(each)
+        return
+    steps = project.steps(folder)
+    at = find(folder, words.step)
+    if words.other:
+        show(steps[find(folder, words.other)], steps[at], words.kernel)
+    elif at == 0:
+        print(f"{steps[0].name} is the first step: there is none before it.")
+    else:
+        show(steps[at - 1], steps[at], words.kernel)
+
+
+if __name__ == "__main__":
+    main()

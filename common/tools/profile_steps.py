@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""What every kernel of every chapter does, as comma-separated values, a line a kernel.
+
+usage: common/tools/profile_steps.py cpu               counted by the simulator, from build/cpu (or BUILD)
+       common/tools/profile_steps.py gpu               read by Nsight Compute from a GPU's counters, from build/gpu
+       common/tools/profile_steps.py figures [NN]...   what limits each kernel at a size that fills a GPU, by Nsight
+                                                       Compute: means over its launches
+
+The first two take a size that the tiles divide and one that they do not; common/tools/profile_table.py puts them
+side by side. The chapters' pages show some of the figures (common/tools/page_tables.py).
+"""
+import csv
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import project
+
+SIZES = [
+    "01 --m 256 --n 128 --k 64",
+    "01 --m 257 --n 130 --k 45",
+    "02 --m 256 --n 256 --k 64",
+    "02 --m 257 --n 131 --k 45",
+    "03 --batch 2 --m 256 --n 256 --k 64",
+    "03 --batch 2 --m 300 --n 259 --k 45",
+    "04 --rows 64 --cols 4096",
+    "04 --rows 37 --cols 1001",
+    "05 --batch 2 --seq 128 --channels 128 --heads 4",
+    "05 --batch 2 --seq 51 --channels 36 --heads 3",
+    "06 --batch 1 --heads 2 --seq 256 --head-dim 64",
+    "06 --batch 1 --heads 3 --seq 150 --head-dim 40",
+]
+LARGE_SIZES = [  # and of how many of the last steps, each by itself; 0: all together
+    ("01 --m 4096 --n 4096 --k 4096", 0),
+    ("02 --m 4096 --n 4096 --k 4096", 0),
+    ("02 --m 4095 --n 4097 --k 4093", 2),
+    ("03 --batch 128 --m 1024 --n 1024 --k 64", 0),
+    ("04 --rows 16384 --cols 4096", 0),
+    ("04 --rows 1024 --cols 65536", 1),
+    ("05 --batch 8 --seq 1024 --channels 768 --heads 12", 0),
+    ("06 --batch 8 --heads 12 --seq 1024 --head-dim 64", 0),
+]
+
+# Nsight Compute's names. What the memory unit counts as conflicts has passes in it that two requests took from
+# each other. The passes of the instructions themselves stand behind: own.
+COUNTERS, OWN = {}, {}
+for kind, op in (("load", "ld"), ("store", "st")):
+    COUNTERS[f"{kind}_requests"] = f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"
+    COUNTERS[f"{kind}_sectors"] = f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"
+for kind, op in (("load", "ld"), ("store", "st")):
+    COUNTERS[f"shared_{kind}_requests"] = f"smsp__inst_executed_op_shared_{op}.sum"
+    COUNTERS[f"shared_{kind}_passes"] = f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"
+    COUNTERS[f"shared_{kind}_conflicts"] = f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum"
+    OWN[f"own_{kind}_passes"] = f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"
+
+# dram, l2 and conflicts are per launch; a stall is the number of warps that wait for this reason, on average,
+# each time an instruction is issued.
+FIGURES = {
+    "ns": "gpu__time_duration.sum",
+    "dram_bytes": "dram__bytes.sum",
+    "dram_percent": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "l2_sectors": "lts__t_sectors_srcunit_tex.sum",
+    "sectors_per_load": "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
+    "shared_loads": "smsp__inst_executed_op_shared_ld.sum",
+    "ffma": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+    "instructions": "smsp__inst_executed.sum",
+    "issue_percent": "smsp__issue_active.avg.pct_of_peak_sustained_active",
+    "fma_percent": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
+    "warps_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "lanes": "smsp__thread_inst_executed_per_inst_executed.ratio",
+    "load_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "store_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "local_sectors": "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
+}
+for reason in ("long_scoreboard short_scoreboard mio_throttle lg_throttle math_pipe_throttle dispatch_stall barrier "
+               "wait").split():
+    FIGURES[reason] = f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio"
+
+
+def by_nsight_compute(command, counters, options=(), **how):
+    """Runs a program; for each launch, in their order, the kernel's full name and the values of the counters."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "ncu.csv")
+        subprocess.run(["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-kernel-base", "demangled",
+                        "--log-file", log, *options, "--metrics", ",".join(counters), *command],
+                       stdout=sys.stderr, check=True, **how)
+        lines = csv.DictReader(line for line in log.read_text().splitlines() if line.startswith('"'))
+        return [(line["Kernel Name"], [float(line[name].replace(",", "")) for name in counters])
+                for line in lines if line["ID"]]  # the line without one has the units
+
+
+def kernel_name(full):
+    """void tutorial::tiled_matmul::(anonymous namespace)::shared_tile_kernel<4>(…) -> shared_tile_kernel"""
+    full = re.sub(r"\(anonymous namespace\)|<unnamed>", "", full)
+    return re.split(r"[: ]", re.split(r"[<(]", full)[0])[-1]
+
+
+def on_gpu(program, options, counters):
+    launches = by_nsight_compute([program, *options, "--repeats", "0"], counters.values(),
+                                 ["--kernel-name-base", "demangled", "--kernel-name", "regex:tutorial::"])
+    # Chapter 06's launches that count by themselves (their last argument is a Count) belong to no row of the
+    # program's table, which is all that the simulator profiles.
+    return [(kernel_name(name), 1, values) for name, values in launches if not re.search("[: ]Count>", name)]
+
+
+def on_cpu(program, options, counters):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "profile.csv")
+        subprocess.run([program, *options, "--profile-csv", path], stdout=subprocess.PIPE, check=True)
+        return [(kernel_name(row["kernel"]), int(row["launches"]), [float(row[name]) for name in counters])
+                for row in project.read_csv(path)]
+
+
+def profile(backend, line, counters):
+    """For one size, by kernel: its launches, and the sums of its counters."""
+    number, *options = line.split()
+    program = project.built_program(number, backend)
+    kernels = {}
+    for name, launches, values in (on_gpu if backend == "gpu" else on_cpu)(program, options, counters):
+        before, sums = kernels.get(name, (0, [0] * len(values)))
+        kernels[name] = (before + launches, [a + b for a, b in zip(sums, values)])
+    return kernels
+
+
+def rows(backend, lines, counters, mean=False):
+    """The lines of the table, its heads first."""
+    yield ["chapter", "options", "kernel", "launches", *counters]
+    for line in lines:
+        number, _, options = line.partition(" ")
+        for name, (launches, sums) in profile(backend, line, counters).items():
+            texts = [f"{value / launches:.6g}" if mean else f"{value:.0f}" for value in sums]
+            yield [project.chapter(number).name, options, name, str(launches), *texts]
+
+
+def large_sizes(numbers):
+    for line, last in LARGE_SIZES:
+        number, _, options = line.partition(" ")
+        if numbers and number not in numbers:
+            continue
+        if last == 0:
+            yield line
+        else:
+            for step in project.last_steps(project.built_program(number, "gpu"), options, last):
+                yield f"{line} --kernel {step}"
+
+
+def main():
+    what, *numbers = sys.argv[1:] or ["--help"]
+    if what == "figures":
+        table = rows("gpu", large_sizes(numbers), FIGURES, mean=True)
+    elif what in ("cpu", "gpu") and not numbers:
+        table = rows(what, SIZES, COUNTERS if what == "cpu" else COUNTERS | OWN)
+    else:
+        sys.exit(__doc__)
+    csv.writer(sys.stdout, lineterminator="\n").writerows(table)
+
+
+if __name__ == "__main__":
+    main()

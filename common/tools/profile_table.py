@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Holds the simulator's counts against Nsight Compute's, recorded in docs/results, and docs/simulator.md's table
+against both. Needs build/cpu (BUILD overrides the folder).
+
+usage: common/tools/profile_table.py            fails where they differ without a reason, or the page is old
+       common/tools/profile_table.py --update   writes the table into the page
+
+A line a kernel and size, counts of one launch. Two figures may differ by 2 %; else profile_reasons.csv
+(kernel,figure,reason) says why, and has no reason where they agree.
+"""
+import sys
+
+import project
+from profile_steps import COUNTERS, SIZES, rows
+
+GPU = project.ROOT / "docs/results/NVIDIA_H200/profile.csv"
+REASONS = project.ROOT / "docs/results/profile_reasons.csv"
+HEADS = "kernel,size,load sectors,a request,store sectors,a request,load conflicts,store conflicts".split(",")
+
+
+def differ(x, y):
+    return x > 1.02 * y or y > 1.02 * x
+
+
+def number(x):
+    return f"{x:.0f}" if x == round(x) else f"{x:.6g}"
+
+
+def each(sectors, requests):
+    return f"{sectors / requests:.2f}" if requests else "–"
+
+
+def per_launch(rows):
+    """(chapter, options, kernel) -> counter -> count of one launch"""
+    return {(row["chapter"], row["options"], row["kernel"]):
+            {name: float(row[name]) / int(row["launches"]) for name in COUNTERS} for row in rows}
+
+
+def compare(ours, theirs, reasons):
+    """The lines of the table, and what is wrong: one sentence each."""
+    tables, wrong, explained = {}, [], set()
+    for key, our in ours.items():
+        chapter, options, kernel = key
+        if key not in theirs:
+            wrong.append(f"{kernel} {options}: not in {GPU}")
+            continue
+        their = theirs[key]
+
+        def cell(what, name):
+            if not differ(our[name], their[name]):
+                return " / ".join(dict.fromkeys([number(our[name]), number(their[name])]))
+            explained.add((kernel, what))
+            if (kernel, what) not in reasons:
+                wrong.append(f"{kernel} {options}: {what} {number(our[name])}, counted {number(their[name])}")
+            return f"{number(our[name])} / **{number(their[name])}**"
+
+        def ratio(kind):
+            sectors, requests = kind + "_sectors", kind + "_requests"
+            text = each(our[sectors], our[requests])
+            if differ(our[sectors] * their[requests], their[sectors] * our[requests]):
+                text += " / " + each(their[sectors], their[requests])
+            return text
+
+        tables.setdefault(chapter, []).append([
+            f"`{kernel}`", options.replace("--", "").replace("-", " "), cell("load sectors", "load_sectors"),
+            ratio("load"), cell("store sectors", "store_sectors"), ratio("store"),
+            cell("load conflicts", "shared_load_conflicts"), cell("store conflicts", "shared_store_conflicts")])
+    lines = []
+    for chapter, table in tables.items():
+        lines += [chapter, "", *project.markdown(HEADS, table, "llrrrrrr"), ""]
+    lines += ["Where they differ:", ""]
+    for (kernel, what), reason in sorted(reasons.items()):
+        if (kernel, what) in explained:
+            lines.append(f"- `{kernel}`, {what}: {reason}")
+        else:
+            wrong.append(f"{kernel}, {what}: a reason, but no difference")
+    return lines, wrong
+
+
+def main():
+    heads, *lines = rows("cpu", SIZES, COUNTERS)
+    ours = per_launch(dict(zip(heads, line)) for line in lines)
+    reasons = {}
+    for line in REASONS.read_text().splitlines()[1:]:
+        kernel, what, reason = line.split(",", 2)
+        reasons[kernel, what] = reason
+    table, wrong = compare(ours, per_launch(project.read_csv(GPU)), reasons)
+    page = project.ROOT / "docs/simulator.md"
+    text = project.fill(page, lambda marker: table if marker == "profiles" else None)
+    for sentence in wrong:
+        project.say(sentence)
+    return 0 if project.settle(page, text, sys.argv[1:] == ["--update"]) and not wrong else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

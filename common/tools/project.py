@@ -1,0 +1,146 @@
+"""What the scripts in this folder share: chapters, steps and programs; the machine; tables on pages."""
+import csv
+import datetime
+import difflib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+program = Path(sys.argv[0]).stem  # what messages begin with
+
+
+def say(sentence):
+    print(sentence, file=sys.stderr, flush=True)
+
+
+def die(sentence):
+    """Ends the script with status 2: the command line or the machine needs a change."""
+    say(f"{program}: {sentence}")
+    sys.exit(2)
+
+
+# ---- chapters
+
+
+def chapters():
+    return sorted(folder for folder in ROOT.glob("[0-9][0-9]_*") if folder.is_dir())
+
+
+def chapter(word):
+    """The folder of chapter 2, 02 or 02_tiled_matmul."""
+    for folder in chapters():
+        if word.rstrip("/") in (folder.name, folder.name[:2], folder.name[:2].lstrip("0")):
+            return folder
+    die(f"there is no chapter '{word}'; choose from {', '.join(folder.name for folder in chapters())}")
+
+
+class Step(NamedTuple):
+    number: int
+    name: str
+    path: Path
+
+
+def steps(folder):
+    """The steps in a chapter's folder, or a part's, in their order: stepN_name.cu or .cpp."""
+    found = []
+    for path in folder.iterdir():
+        if match := re.fullmatch(r"step(\d+)[a-z]?_(\w+)\.(?:cu|cpp)", path.name):
+            found.append(Step(int(match[1]), match[2], path))
+    return sorted(found, key=lambda step: (step.number, step.path.name))
+
+
+def parts(folder):
+    """The names of the parts of a chapter: its folders that hold steps."""
+    return sorted(part.name for part in folder.iterdir() if part.is_dir() and steps(part))
+
+
+def built_program(number, backend):
+    """The program of chapter 02, built."""
+    name = chapter(number).name
+    path = Path(os.environ.get("BUILD", ROOT / "build" / backend)) / name / name
+    if not path.exists():
+        die(f"there is no {path}; ./learn run {number} --{backend} --list builds it")
+    return path
+
+
+def last_steps(path, options, count):
+    """The names of the last `count` steps that a program lists for these options."""
+    part = re.findall(r"--part \S+", options)
+    listed = subprocess.run([path, *" ".join(part).split(), "--list"], stdout=subprocess.PIPE, text=True, check=True)
+    return [line.split()[0] for line in listed.stdout.splitlines() if line[:1].strip()][-count:]
+
+
+# ---- the machine
+
+
+def gpu(what):
+    asked = ["nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader"]
+    return subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()[0]
+
+
+def origin():
+    """Under what a figure was measured: driver, toolkit, date, commit (COMMIT overrides what git says)."""
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    said = subprocess.run([nvcc, "--version"], stdout=subprocess.PIPE, text=True).stdout if Path(nvcc).exists() else ""
+    toolkit = re.search(r"release ([\d.]+)", said)
+    git = ["git", "describe", "--always", "--dirty", "--match", ""]
+    commit = os.environ.get("COMMIT") or subprocess.run(git, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    return {"driver": gpu("driver_version"), "toolkit": toolkit[1] if toolkit else "",
+            "date": f"{datetime.datetime.now(datetime.timezone.utc):%F}", "commit": commit or "unknown"}
+
+
+def results_folder():
+    """Where this device's figures are kept (RESULTS overrides it)."""
+    return Path(os.environ.get("RESULTS") or ROOT / "docs/results" / gpu("name").replace(" ", "_"))
+
+
+# ---- tables
+
+
+def read_csv(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def markdown(heads, rows, align):
+    """The lines of a table; align has a letter for each column, l or r."""
+    rule = "|".join("---" if side == "l" else "--:" for side in align)
+    lines = [f"| {' | '.join(row)} |" for row in [heads, *rows]]
+    return [lines[0].replace("|  |", "| |"), f"|{rule}|", *lines[1:]]
+
+
+def fill(page, table):
+    """A page's text with its tables as they should be. table(marker) gives the lines that belong below the
+    line <!-- marker -->, up to <!-- end of … -->, or None where this marker is no table's."""
+    text, inside = [], False
+    for line in page.read_text().splitlines():
+        inside = inside and not line.startswith("<!-- end of ")
+        if inside:
+            continue
+        text.append(line)
+        marker = re.fullmatch(r"<!-- (.*) -->", line)
+        lines = table(marker[1]) if marker else None
+        if lines is not None:
+            text += ["", *lines, ""]
+            inside = True
+    if inside:
+        raise ValueError("a table has no end")
+    return "\n".join(text) + "\n"
+
+
+def settle(page, text, update):
+    """Writes a page's new text if it is to be updated. Is the page as it should be?"""
+    old = page.read_text()
+    if update and text != old:
+        page.write_text(text)
+    if update or text == old:
+        return True
+    lines = [old.splitlines(True), text.splitlines(True)]
+    sys.stdout.writelines(difflib.unified_diff(*lines, page.name, "as it should be"))
+    say(f"{page} has an old table: common/tools/{program}.py --update")
+    return False
