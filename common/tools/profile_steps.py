@@ -29,8 +29,12 @@ SIZES = [
     "04 --rows 37 --cols 1001",
     "05 --batch 2 --seq 128 --channels 128 --heads 4",
     "05 --batch 2 --seq 51 --channels 36 --heads 3",
+    "05 --part strips --batch 2 --seq 128 --channels 128 --heads 4 --strip 64",
+    "05 --part strips --batch 2 --seq 51 --channels 36 --heads 3 --strip 25",
     "06 --batch 1 --heads 2 --seq 256 --head-dim 64",
     "06 --batch 1 --heads 3 --seq 150 --head-dim 40",
+    "06 --part joint --m 128 --n 128 --k 64",
+    "06 --part joint --m 100 --n 90 --k 40",
 ]
 LARGE_SIZES = [  # and of how many of the last steps, each by itself; 0: all together
     ("01 --m 4096 --n 4096 --k 4096", 0),
@@ -40,7 +44,9 @@ LARGE_SIZES = [  # and of how many of the last steps, each by itself; 0: all tog
     ("04 --rows 16384 --cols 4096", 0),
     ("04 --rows 1024 --cols 65536", 1),
     ("05 --batch 8 --seq 1024 --channels 768 --heads 12", 0),
+    ("05 --part strips --batch 8 --seq 1024 --channels 768 --heads 12", 0),
     ("06 --batch 8 --heads 12 --seq 1024 --head-dim 64", 0),
+    ("06 --part joint --m 4096 --n 4096 --k 64", 0),
 ]
 
 # Nsight Compute's names. What the memory unit counts as conflicts has passes in it that two requests took from
