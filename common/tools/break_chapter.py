@@ -86,4 +86,5 @@ try:
     else:
         break_chapter(options.chapter, options.again, options.seed)
 except Problem as problem:
-    sys.exit(str(problem))
+    print(problem, file=sys.stderr)
+    sys.exit(2)  # as ./learn does for what it does not understand
