@@ -87,4 +87,4 @@ try:
         break_chapter(options.chapter, options.again, options.seed)
 except Problem as problem:
     print(problem, file=sys.stderr)
-    sys.exit(2)
+    sys.exit(2)  # as ./learn does for what it does not understand
