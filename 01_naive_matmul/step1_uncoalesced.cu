@@ -7,6 +7,7 @@
 // asked for       loads 8·M·N·K bytes, stores 4·M·N bytes
 // shared memory   none
 // block           32 rows × 8 columns = 256 threads
+// H200            274 ms at 4096³, 1.0 % of cuBLAS
 #include "01_naive_matmul.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"

@@ -4,6 +4,7 @@
 // global memory   at least 48·B·T·C + 24·B·NH·T·T bytes, less what is masked; qkv and out together
 //                 have 16·B·T·C
 // block           block_size threads in our own kernels; the products are cuBLAS's
+// H200            1.52 ms for B 8, T 1024, C 768, NH 12
 #include "05_unfused_attention.hpp"
 
 namespace tutorial::unfused_attention {

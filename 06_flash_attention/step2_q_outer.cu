@@ -1,6 +1,7 @@
 // Step 2 = step 1 with the loops exchanged: a block keeps one tile of queries and walks over the
 // keys, so O, m and l stay on the chip, O is divided by l only once, and every tile of queries is a
 // block of its own. Algorithm 1 of FlashAttention-2 (Dao, 2023).
+// H200            1.93 ms for B 8, NH 12, T 1024, HS 64 causal, 29 % of chapter 05
 //
 // FLOP            a head: 4·Tq·Tk·HS (half if causal)
 // global memory   a head: reads Q and writes O once; reads K and V once for each of the ⌈Tq/Br⌉

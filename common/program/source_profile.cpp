@@ -206,7 +206,7 @@ std::string profile_csv_lines(const std::string& chapter, const std::string& siz
                               const std::string& step, const std::vector<KernelProfile>& profiles) {
   std::string lines;
   for (const KernelProfile& kernel : profiles) {
-    lines += chapter + ",\"" + sizes + "\"," + step + ",\"" + kernel.kernel + "\"," +
+    lines += chapter + ",\"" + sizes + "\",\"" + step + "\",\"" + kernel.kernel + "\"," +
              std::to_string(kernel.launches);
     for (const CsvCount& count : kCsvCounts) lines += "," + std::to_string(count.of(kernel.total));
     lines += '\n';
