@@ -17,6 +17,8 @@ endif()
 # rewrites the two constructs that are not C++, and the host compiler compiles the result with the calls
 # that -fsanitize=thread,alignment,bounds makes at every memory access; the simulator, not the
 # sanitizers' own libraries, defines the functions called. (So the option must not reach the linker.)
+set(tutorial_kernel_options -fsanitize=thread,alignment,bounds -fsanitize-coverage=trace-pc
+  -fno-reorder-blocks -fno-tree-sra -Wno-unknown-pragmas -fstack-clash-protection -Wno-tsan -O1 -g -gdwarf-4)
 function(tutorial_translate source folder result)
   get_filename_component(source "${source}" ABSOLUTE)
   get_filename_component(name "${source}" NAME)
@@ -28,7 +30,7 @@ function(tutorial_translate source folder result)
     COMMENT "Translating ${name}"
     VERBATIM)
   set_source_files_properties("${translated}" PROPERTIES COMPILE_OPTIONS
-    "-include;cuda_runtime.h;-fsanitize=thread,alignment,bounds;-fsanitize-coverage=trace-pc;-fno-reorder-blocks;-fno-tree-sra;-Wno-unknown-pragmas;-fstack-clash-protection;-Wno-tsan;-O1;-g;-gdwarf-4")
+    "-include;cuda_runtime.h;${tutorial_kernel_options}")
   set(${result} "${translated}" PARENT_SCOPE)
 endfunction()
 
