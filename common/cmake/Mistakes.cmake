@@ -16,6 +16,18 @@ foreach(linker IN ITEMS gold lld)
   endif()
 endforeach()
 
+# Half of the time for a kernel goes into headers that all kernels include. A few hundred mistakes share them,
+# compiled once, with the same options. (ccache, if it is used, does not know what is in such a file.)
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/mistakes_headers.cpp" CONTENT "")
+  add_library(mistakes_headers OBJECT EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/mistakes_headers.cpp")
+  target_compile_options(mistakes_headers PRIVATE ${tutorial_kernel_options} -w -g1)
+  target_link_libraries(mistakes_headers PRIVATE tutorial_common)
+  target_precompile_headers(mistakes_headers PRIVATE <cuda_runtime.h> <algorithm> <string>
+    "${TUTORIAL_ROOT}/common/compare/compare.hpp" "${TUTORIAL_ROOT}/common/kernel/check.hpp")
+  set(mistakes_headers "${CMAKE_BINARY_DIR}/CMakeFiles/mistakes_headers.dir/cmake_pch.hxx")
+endif()
+
 # Adds `target`: the mistake `name` of the file `list`, which changes the chapter's files ARGN, each by its
 # path in the chapter. Only they are compiled, from copies in `folder`: the linker takes the tests' object
 # files as they are, and from the chapter's library only what these objects do not define.
@@ -34,6 +46,12 @@ function(tutorial_mistake_program target chapter list name folder)
     if(source MATCHES "\\.cu$")
       get_filename_component(parent "${source}" DIRECTORY)
       tutorial_translate("${source}" "${parent}" source)
+      if(mistakes_headers)  # before the other -include
+        get_source_file_property(options "${source}" COMPILE_OPTIONS)
+        set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS
+          "-include;${mistakes_headers};${options}" OBJECT_DEPENDS "${mistakes_headers}.gch")
+        add_dependencies(${target} mistakes_headers)
+      endif()
     endif()
     if(source MATCHES "\\.cpp$")
       # The mistake is meant, so no warnings (-w). The reports name lines: all that they need is -g1.

@@ -17,6 +17,8 @@ endif()
 # rewrites the two constructs that are not C++, and the host compiler compiles the result with the calls
 # that -fsanitize=thread,alignment,bounds makes at every memory access; the simulator, not the
 # sanitizers' own libraries, defines the functions called. (So the option must not reach the linker.)
+set(tutorial_kernel_options -fsanitize=thread,alignment,bounds -fsanitize-coverage=trace-pc
+  -fno-reorder-blocks -fno-tree-sra -Wno-unknown-pragmas -fstack-clash-protection -Wno-tsan -O1 -g -gdwarf-4)
 function(tutorial_translate source folder result)
   get_filename_component(source "${source}" ABSOLUTE)
   get_filename_component(name "${source}" NAME)
@@ -28,7 +30,7 @@ function(tutorial_translate source folder result)
     COMMENT "Translating ${name}"
     VERBATIM)
   set_source_files_properties("${translated}" PROPERTIES COMPILE_OPTIONS
-    "-include;cuda_runtime.h;-fsanitize=thread,alignment,bounds;-fsanitize-coverage=trace-pc;-fno-reorder-blocks;-fno-tree-sra;-Wno-unknown-pragmas;-fstack-clash-protection;-Wno-tsan;-O1;-g;-gdwarf-4")
+    "-include;cuda_runtime.h;${tutorial_kernel_options}")
   set(${result} "${translated}" PARENT_SCOPE)
 endfunction()
 
@@ -91,6 +93,7 @@ function(tutorial_chapter)
     # tests of the largest grids take long and have nothing to add.
     add_test(NAME "${name}: all, in shuffled thread order" COMMAND ${name}_tests "~[large]")
     set_tests_properties("${name}: all, in shuffled thread order" PROPERTIES
-      ENVIRONMENT SIMULATOR_ORDER=1 LABELS ${name} SKIP_RETURN_CODE 4 TIMEOUT 600)
+      ENVIRONMENT SIMULATOR_ORDER=1 LABELS ${name} SKIP_RETURN_CODE 4 TIMEOUT 600
+      COST 100)  # the longest begin first, so that no core waits for them at the end
   endif()
 endfunction()

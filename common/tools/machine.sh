@@ -24,6 +24,7 @@ requirements() {
     echo "Ninja 1.8 ninja-build $(tool_version ninja)"
     echo "Python 3.9 python3 $(tool_version python3)"
     folder=$(mktemp -d)
+    ! command -v ninja >/dev/null || export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}  # there may be no make
     cmake --preset "$backend" -B "$folder" -DTUTORIAL_LOOK=ON 2>/dev/null |
       sed -n 's/^-- needs //p' || true
     rm -r "$folder"

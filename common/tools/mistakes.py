@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 import mistake_reports
+from project import ROOT, chapters, find_chapter
 
-ROOT = Path(__file__).resolve().parents[2]
 FIELDS = ("name", "seen", "check", "line", "says", "tests", "file")
 NEEDED_BY = {**dict.fromkeys(("race", "init", "bounds", "barrier", "launch"), "line"),
              **dict.fromkeys(("value", "nan", "poison"), "says")}
@@ -145,20 +145,14 @@ class Mistake:
 
 # ---- the lists
 
-def chapters():
-    return sorted(ROOT.glob("[0-9][0-9]_*"))
-
-
 def chapter_of(path):
     """The chapter's folder, for a list of the chapter or of one of its parts."""
     return path.parent if re.match("[0-9][0-9]_", path.parent.name) else path.parent.parent
 
 
 def chapter_named(word):
-    """6, 06 or 06_flash_attention -> its folder"""
-    for folder in chapters():
-        if word.rstrip("/") in (folder.name, folder.name[:2], folder.name[:2].lstrip("0")):
-            return folder
+    if folder := find_chapter(word):
+        return folder
     raise Problem(f"there is no chapter '{word}'; ./learn lists them")
 
 

@@ -31,12 +31,17 @@ def chapters():
     return sorted(folder for folder in ROOT.glob("[0-9][0-9]_*") if folder.is_dir())
 
 
-def chapter(word):
-    """The folder of chapter 2, 02 or 02_tiled_matmul."""
+def find_chapter(word):
+    """The folder of chapter 2, 02 or 02_tiled_matmul, or None."""
     for folder in chapters():
         if word.rstrip("/") in (folder.name, folder.name[:2], folder.name[:2].lstrip("0")):
             return folder
-    die(f"there is no chapter '{word}'; choose from {', '.join(folder.name for folder in chapters())}")
+    return None
+
+
+def chapter(word):
+    return find_chapter(word) or die(
+        f"there is no chapter '{word}'; choose from {', '.join(folder.name for folder in chapters())}")
 
 
 class Step(NamedTuple):
