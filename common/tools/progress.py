@@ -134,7 +134,7 @@ def main():
         return 130
     if status and not screen.said:
         screen.say("\n".join(everything))
-    for line in closing:
+    for line in closing if status == 0 or follow == follow_tests else []:
         screen.say(line)
     print(screen.clear, end="")
     return status
