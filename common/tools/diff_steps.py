@@ -9,6 +9,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import sys
 from difflib import SequenceMatcher
 
@@ -239,4 +240,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` is no error
     main()
