@@ -107,6 +107,15 @@ inline Strip whole(const Attention& attention) {
 struct HeadPointers {
   float **q, **k, **v, **scores, **weights, **out;
 };
+/// Six arrays, `apart` pointers from one to the next, the first at `first`.
+inline HeadPointers six_arrays(float** first, int64_t apart) {
+  return {.q = first,
+          .k = first + apart,
+          .v = first + 2 * apart,
+          .scores = first + 3 * apart,
+          .weights = first + 4 * apart,
+          .out = first + 5 * apart};
+}
 /// Throws Error for more channels than cuBLAS's int can step over.
 void require_strides(const Attention& attention);
 /// Step 3: the workspace's pointers, filled in.

@@ -43,13 +43,7 @@ HeadPointers locate(const Attention& a, const float* qkv, Workspace& w, float* s
                     float* weights, float* out) {
   require_strides(a);
   const int64_t n = a.heads();
-  float** const at = w.pointers.data();
-  const HeadPointers to = {.q = at,
-                           .k = at + n,
-                           .v = at + 2 * n,
-                           .scores = at + 3 * n,
-                           .weights = at + 4 * n,
-                           .out = at + 5 * n};
+  const HeadPointers to = six_arrays(w.pointers.data(), n);
   locate_kernel<<<ceil_div(n, a.block_size), a.block_size>>>(to, qkv, scores, weights, out, n, a.T,
                                                              a.C, a.NH);
   CUDA_CHECK_LAUNCH();

@@ -50,25 +50,13 @@ std::vector<HeadPointers> locate_strips(const Attention& a, const Cut& cut, cons
   const int64_t strips = ceil_div(a.T, cut.height), n = a.heads() * strips;
   DeviceBuffer<float*>& pointers = resources(w).pointers;
   if (pointers.size() < 6 * n) pointers = DeviceBuffer<float*>(6 * n);
-  float** const at = pointers.data();
-  const HeadPointers first = {.q = at,
-                              .k = at + n,
-                              .v = at + 2 * n,
-                              .scores = at + 3 * n,
-                              .weights = at + 4 * n,
-                              .out = at + 5 * n};
+  float** const first = pointers.data();  // the strips one after the other in each of six arrays
   locate_strips_kernel<<<ceil_div(n, a.block_size), a.block_size>>>(
-      first, qkv, w.preatt.data(), out, cut, n, a.heads(), a.T, a.C, a.NH);
+      six_arrays(first, n), qkv, w.preatt.data(), out, cut, n, a.heads(), a.T, a.C, a.NH);
   CUDA_CHECK_LAUNCH();
 
   std::vector<HeadPointers> each;
-  for (int64_t i = 0; i < n; i += a.heads())
-    each.push_back({.q = first.q + i,
-                    .k = first.k + i,
-                    .v = first.v + i,
-                    .scores = first.scores + i,
-                    .weights = first.weights + i,
-                    .out = first.out + i});
+  for (int64_t i = 0; i < n; i += a.heads()) each.push_back(six_arrays(first + i, n));
   return each;
 }
 

@@ -57,6 +57,11 @@ struct Result {
   std::vector<KernelProfile> kernels = {};  // that one launch of the row launched
 };
 
+/// Did its output come to a comparison?
+inline bool was_checked(const Result& result) {
+  return result.verdict == Verdict::ok || result.verdict == Verdict::wrong;
+}
+
 /// Accesses to shared memory by single threads, asynchronous copies among the stores.
 inline int64_t shared_loads(const Counts& counts) {
   return counts.shared_loads.lanes;

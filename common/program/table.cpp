@@ -86,10 +86,6 @@ const char* verdict_text(Verdict verdict) {
 
 namespace {
 
-bool was_checked(const Result& result) {
-  return result.verdict == Verdict::ok || result.verdict == Verdict::wrong;
-}
-
 std::string name_text(const Result& result) {
   std::string prefix = "  ";
   if (result.is_stage) prefix = "    ";

@@ -31,10 +31,6 @@ struct CsvColumn {
   std::function<std::string(const KernelProfile&)> of_kernel = {};
 };
 
-bool was_checked(const Result& result) {
-  return result.verdict == Verdict::ok || result.verdict == Verdict::wrong;
-}
-
 CsvColumn of_check(const char* head, double Result::*value) {
   return {head, [value](const Table&, const Result& result) {
             return was_checked(result) ? exact(result.*value) : "";
