@@ -139,7 +139,8 @@ bool run_row(const Row& row, Role role, const Run& run) {
       if (result.number > 0 && !run.options.kernels.empty()) throw Error(refused.what());
       ends_as(Verdict::refused, refused.what());
     } catch (const CudaError& error) {
-      ends_as(Verdict::failed, error.what());
+      const std::string finding = last_finding();
+      ends_as(Verdict::failed, finding.empty() ? error.what() : finding + ", above");
       if (!device_goes_on()) outcome.device_lost = row.name;
     }
   }

@@ -37,7 +37,8 @@ void check_launch(const std::function<void(float*)>& launch, const Expected& wan
     if (!output.guards_intact())
       FAIL_CHECK("the kernel wrote outside of " << layout.name << ", just before or after it");
   } catch (const CudaError& error) {
-    FAIL_CHECK(error.what());
+    const std::string finding = last_finding();
+    FAIL_CHECK((finding.empty() ? error.what() : finding + ", above"));
     cudaGetLastError();  // a later test must not meet this test's error
     if (cudaDeviceSynchronize() != cudaSuccess)
       FAIL_CHECK(
