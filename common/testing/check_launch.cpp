@@ -1,9 +1,15 @@
 // What the chapters' tests share: one launch, checked from all sides.
 #include "common/testing/testing.hpp"
 
+#include <cstdlib>
 #include <numeric>
 
 namespace tutorial {
+
+std::string wanted_step() {
+  const char* step = std::getenv("TUTORIAL_STEP");
+  return step == nullptr ? "" : step;
+}
 
 Counts counts_of(const std::function<void()>& launch) {
   start_profile();

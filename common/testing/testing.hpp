@@ -23,18 +23,23 @@ namespace tutorial {
 /// names it.
 void note_skipped_step(const std::string& name, const std::string& reason);
 
-/// The steps that can run on the backend at hand; skips the test when there are none.
+/// The one step that is to be tested, from TUTORIAL_STEP in the environment; "" for all.
+std::string wanted_step();
+
+/// The steps that can run on the backend at hand, and are wanted; skips the test when there are
+/// none.
 template <class Launcher>
 std::vector<Step<Launcher>> runnable(const std::vector<Step<Launcher>>& list) {
   std::vector<Step<Launcher>> here;
   for (const auto& step : list) {
+    if (!wanted_step().empty() && wanted_step() != step.name) continue;
     const std::string reason = why_not_here(step.needs);
     if (reason.empty())
       here.push_back(step);
     else
       note_skipped_step(step.name, reason);
   }
-  if (here.empty()) SKIP("none of the steps can run here");
+  if (here.empty()) SKIP("none of its steps can run here, or is wanted");
   return here;
 }
 /// The same of one step.
