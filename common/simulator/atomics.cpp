@@ -20,6 +20,7 @@ void count(const void* address, size_t bytes, const void* instruction) {
       worker->checks->foreign_access(at, bytes, AccessKind::atomic, instruction);
     return;
   }
+  const simulator::SimulatorScope scope;
   if (worker->trace)
     worker->trace->access(worker->current(), worker->call_before(instruction),
                           is_global ? Access::atomic : Access::shared_atomic, at, bytes);

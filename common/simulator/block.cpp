@@ -493,6 +493,10 @@ std::string Worker::place(uint32_t thread, uint32_t block) const {
          triple({thread % size.x, thread / size.x % size.y, thread / (size.x * size.y)});
 }
 
+std::string Worker::place_of_running_thread() const {
+  return "block " + triple(blockIdx) + " thread " + triple(threadIdx);
+}
+
 /// "left the kernel", "wait at a shuffle  file.cu:33   text for the lanes 0xff".
 std::string Worker::place_of_thread(const Thread& thread) const {
   if (thread.state == State::finished) return "left the kernel";
@@ -669,11 +673,19 @@ void* Worker::declare_dynamic_shared(const char* name, const SharedShape& shape)
   return dynamic_shared_;
 }
 
+void* Worker::declare_dynamic_shared_of_file(const char* name, const SharedShape& shape) {
+  dynamic_name_of_file_ = name;
+  dynamic_shape_of_file_ = shape;
+  return dynamic_shared_;
+}
+
 std::string Worker::shared_name(uintptr_t address) const {
   const std::string start = "shared memory ";
   if (address - dynamic_begin_ < kSharedPerBlockOptin) {
     const size_t byte = address - dynamic_begin_;
     if (dynamic_name_ != nullptr) return start + element_name(dynamic_name_, dynamic_shape_, byte);
+    if (dynamic_name_of_file_ != nullptr)
+      return start + element_name(dynamic_name_of_file_, dynamic_shape_of_file_, byte);
     return start + "byte " + std::to_string(byte) + " of the dynamic part";
   }
   for (const DeclaredArray& array : declared_)
@@ -734,6 +746,11 @@ int lane() {
 void* declare_dynamic_shared(const char* name, const SharedShape& shape) {
   return worker_in_kernel("extern __shared__ (declare it inside the kernel)")
       .declare_dynamic_shared(name, shape);
+}
+/// On the host the variable stays null: whatever thread reads one of the file's thread_local
+/// variables initialises them all.
+void* declare_dynamic_shared_of_file(const char* name, const SharedShape& shape) {
+  return the_worker ? the_worker->declare_dynamic_shared_of_file(name, shape) : nullptr;
 }
 void declare_shared_array(const char* name, const volatile void* array, size_t bytes,
                           const SharedShape& shape, const volatile void*) {

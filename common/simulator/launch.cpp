@@ -158,6 +158,7 @@ Pool& pool() {
   return the_pool;
 }
 std::mutex launch_mutex;  // one grid at a time, from whichever host thread
+std::atomic<uint32_t> launches = 0;
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
 
@@ -219,6 +220,10 @@ cudaError_t check_limits(const Launch& launch) {
 
 }  // namespace
 
+unsigned launches_made() {
+  return launches;
+}
+
 void launch(const Launch& launch, void (*call)(const void*), const void* context,
             size_t context_bytes) {
   if (current_worker() != nullptr)
@@ -230,7 +235,6 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
     set_last_error(refused);
     return;
   }
-  static std::atomic<uint32_t> launches = 0;
   const Grid grid{launch, call, context, context_bytes, ++launches, thread_order()};
   std::pair<cudaError_t, std::string> outcome;
   {

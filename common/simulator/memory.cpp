@@ -15,6 +15,7 @@
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/environment.hpp"
+#include "common/simulator/heap.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/shadow.hpp"
 #include "common/simulator/symbols.hpp"
@@ -173,7 +174,7 @@ class DeviceMemory {
   /// Addresses are never used again, so that freed memory stays untouchable.
   uintptr_t find_room(size_t bytes) {
     if (next_ == 0) next_ = device_begin() + kPage;
-    if (bytes > device_begin() + kDeviceSpan - next_) return 0;
+    if (bytes > device_begin() + kDeviceSpan - kHeapSpan - next_) return 0;
     const uintptr_t first = next_;
     next_ += bytes;
     return first;
@@ -208,7 +209,7 @@ std::map<uintptr_t, size_t> pinned;  // host memory from cudaMallocHost
 
 /// One end of a copy: on the side that `device` says, and big enough?
 bool fits(const void* pointer, size_t bytes, bool device) {
-  if (device) return in_device_memory(pointer, bytes);
+  if (device) return in_device_memory(pointer, bytes) || is_symbol(pointer, bytes);
   return pointer != nullptr && !is_device_address(pointer);
 }
 
@@ -220,12 +221,14 @@ uintptr_t device_begin() {
 }
 
 Allocation find_allocation(const void* address) {
+  if (is_heap_address(address)) return heap_block(address);
   return memory().elements(reinterpret_cast<uintptr_t>(address));
 }
 Allocation nearest_allocation(const void* address) {
   return memory().nearest(reinterpret_cast<uintptr_t>(address));
 }
 Allocation freed_allocation(const void* address) {
+  if (is_heap_address(address)) return freed_heap_block(address);
   return memory().freed(reinterpret_cast<uintptr_t>(address));
 }
 
@@ -234,6 +237,17 @@ void set_elements(const void* elements, size_t bytes, size_t element) {
 }
 void share_with_host(const void* allocation) {
   memory().share_with_host(reinterpret_cast<uintptr_t>(allocation));
+}
+bool is_managed(const void* address) {
+  return memory().host_may_use(reinterpret_cast<uintptr_t>(address));
+}
+void pin(void* memory, size_t bytes) {
+  const std::lock_guard lock(pinned_mutex);
+  pinned[reinterpret_cast<uintptr_t>(memory)] = bytes;
+}
+bool unpin(const void* memory) {
+  const std::lock_guard lock(pinned_mutex);
+  return pinned.erase(reinterpret_cast<uintptr_t>(memory)) > 0;
 }
 bool is_pinned(const void* address) {
   const std::lock_guard lock(pinned_mutex);
@@ -303,18 +317,14 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
   if (pointer == nullptr) return done(cudaErrorInvalidValue);
   *pointer = std::malloc(bytes);
-  const std::lock_guard lock(pinned_mutex);
-  if (*pointer != nullptr) pinned[reinterpret_cast<uintptr_t>(*pointer)] = bytes;
+  if (*pointer != nullptr) pin(*pointer, bytes);
   return done(*pointer != nullptr || bytes == 0 ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int) {
   return cudaMallocHost(pointer, bytes);
 }
 cudaError_t cudaFreeHost(void* pointer) {
-  {
-    const std::lock_guard lock(pinned_mutex);
-    pinned.erase(reinterpret_cast<uintptr_t>(pointer));
-  }
+  unpin(pointer);
   std::free(pointer);
   return cudaSuccess;
 }
@@ -342,7 +352,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
   if (!fits(to, bytes, to_device) || !fits(from, bytes, from_device))
     return done(cudaErrorInvalidValue);
   std::memmove(to, from, bytes);
-  if (to_device) mark_written(to, bytes);
+  if (is_device_address(to)) mark_written(to, bytes);
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
@@ -364,9 +374,9 @@ cudaError_t cudaMemset(void* to, int value, size_t bytes) {
   const cudaError_t fault = cudaDeviceSynchronize();
   if (fault != cudaSuccess) return fault;
   if (bytes == 0) return cudaSuccess;
-  if (!in_device_memory(to, bytes)) return done(cudaErrorInvalidValue);
+  if (!fits(to, bytes, true)) return done(cudaErrorInvalidValue);
   std::memset(to, value, bytes);
-  mark_written(to, bytes);
+  if (is_device_address(to)) mark_written(to, bytes);
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) {

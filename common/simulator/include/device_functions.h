@@ -15,7 +15,11 @@
 #include "vector_types.h"
 
 // ---- Qualifiers
-#define __global__
+// A call without <<<…>>> would run the kernel on the host: the warning is an error in a .cu file,
+// but not where a launch makes the call (launch_site.h).
+#define __global__                                                                   \
+  __attribute__((noinline, warning("a __global__ function call must be configured: " \
+                                   "kernel<<<grid, block>>>(arguments)")))
 #define __device__
 #define __host__
 #define __constant__ static  // the translator drops a second "static" beside it

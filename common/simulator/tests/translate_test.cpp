@@ -27,8 +27,8 @@ std::string translated(const std::string& source) {
 /// What takes the place of `name<<<` when the name stands on one line. `label` is the name as a
 /// string literal.
 std::string site(const std::string& name, const std::string& label) {
-  return "::simulator::launch_site(" + label + ", [&](auto... args_) SIMULATOR_UNCHECKED { " +
-         name + "(args_...); }, [&](auto address_of_) -> decltype(address_of_(" + name +
+  return "::simulator::launch_site(" + label + ", [&](auto... args_) SIMULATOR_UNCHECKED { SIMULATOR_CONFIGURED(" +
+         name + "(args_...)) }, [&](auto address_of_) -> decltype(address_of_(" + name +
          ")) { return address_of_(" + name + "); }, ";
 }
 std::string site(const std::string& name) {
