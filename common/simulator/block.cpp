@@ -14,6 +14,7 @@
 #include "common/simulator/names.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/symbols.hpp"
+#include "cooperative_groups.h"
 
 constinit thread_local uint3 threadIdx{};
 constinit thread_local uint3 blockIdx{};
@@ -67,6 +68,8 @@ const char* name_of(WarpKind kind) {
       return "a vote";
     case WarpKind::match:
       return "__match_any_sync()";
+    case WarpKind::converge:
+      return "coalesced_threads()";
     default:
       return "a warp reduction";
   }
@@ -181,7 +184,7 @@ void Worker::schedule() {
       const int thread = next_ready();
       select(thread);
       resume(*threads_[thread].fiber);
-    } else {
+    } else if (!converge()) {
       report_stuck();
     }
     if (fault_error_ != cudaSuccess) throw Fault(fault_error_, fault_);
@@ -386,6 +389,7 @@ uint64_t Worker::warp(WarpKind kind, unsigned mask, uint64_t value, int source, 
 /// If every living lane that `thread`'s mask names has come to the same operation: does it.
 bool Worker::try_finish_warp(int thread) {
   const Thread& asked = threads_[thread];
+  if (asked.warp_kind == WarpKind::converge) return false;
   const int warp = thread / 32 * 32;
   const int lanes = std::min(32, static_cast<int>(threads_.size()) - warp);
   unsigned here = 0;
@@ -470,6 +474,37 @@ bool Worker::try_finish_warp(int thread) {
   if (checks) checks->warp_passed(warp / 32, here, living);
   if (trace) trace->warp_passed(warp / 32, asked.where, here == living);
   return true;
+}
+
+/// Nobody can go on but those at coalesced_threads(): the lanes of a warp at one place go on
+/// together. False if there are none.
+bool Worker::converge() {
+  const auto is_at = [&](int thread) {
+    return threads_[thread].state == State::at_warp_operation &&
+           threads_[thread].warp_kind == WarpKind::converge;
+  };
+  const int count = static_cast<int>(threads_.size());
+  bool found = false;
+  for (int t = 0; t < count; ++t) {
+    if (!is_at(t)) continue;
+    const Where where = threads_[t].where;
+    const int warp = t / 32 * 32;
+    uint64_t lanes = 0;
+    for (int other = t; other < std::min(warp + 32, count); ++other)
+      if (is_at(other) && threads_[other].where.line() == where.line() &&
+          threads_[other].where.column() == where.column() &&
+          std::strcmp(threads_[other].where.file_name(), where.file_name()) == 0)
+        lanes |= uint64_t{1} << (other - warp);
+    for (int l = 0; l < 32; ++l) {
+      if (!(lanes >> l & 1)) continue;
+      threads_[warp + l].value = lanes;
+      threads_[warp + l].state = State::ready;
+      ready_.push_back(warp + l);
+      --waiting_lanes_;
+    }
+    found = true;
+  }
+  return found;
 }
 
 // ---- Reports
@@ -736,6 +771,12 @@ uint64_t warp_operation(WarpKind kind, unsigned mask, uint64_t value, int source
   Worker& worker = worker_in_kernel(name_of(kind));
   const SimulatorScope scope;
   return worker.warp(kind, mask, value, source, is_signed, where);
+}
+unsigned converged_lanes(Where where) {
+  Worker& worker = worker_in_kernel("coalesced_threads()");
+  const SimulatorScope scope;
+  return static_cast<unsigned>(
+      worker.warp(WarpKind::converge, 1u << worker.lane(), 0, 0, false, where));
 }
 unsigned active_lanes() {
   return worker_in_kernel("__activemask()").active_lanes();

@@ -164,6 +164,7 @@ class Worker {
   unsigned living_lanes(int first) const;
   void finish_barrier();
   bool try_finish_warp(int thread);
+  bool converge();
   void on_thread_finished(int thread);
   void poison_shared();
   void throw_crash();

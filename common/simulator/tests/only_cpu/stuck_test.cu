@@ -44,10 +44,13 @@ __global__ void mask_without_caller() {
 __global__ void divide(int* out, int by) {
   out[0] = 7 / by;
 }
-__global__ void recurse(volatile int* out, int depth) {
+__device__ void deeper(volatile int* out, int depth) {
   volatile char page[3000] = {};
   out[0] = page[depth % 3000];
-  if (depth >= 0) recurse(out, depth + 1);
+  if (depth >= 0) deeper(out, depth + 1);
+}
+__global__ void recurse(volatile int* out, int depth) {
+  deeper(out, depth);
 }
 __global__ void ends_the_program(int* out) {
   if (threadIdx.x == 3) exit(4);
