@@ -54,6 +54,13 @@ class Heap {
 
   Allocation live(const void* address) { return find(live_, address); }
   Allocation freed(const void* address) { return find(freed_, address); }
+  Allocation nearest(const void* address) {
+    const std::lock_guard lock(mutex_);
+    if (live_.empty()) return {};
+    const auto after = live_.upper_bound(reinterpret_cast<uintptr_t>(address));
+    const auto& [first, bytes] = *(after == live_.begin() ? after : std::prev(after));
+    return {first, bytes, 0};
+  }
 
   bool set_limit(size_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -121,6 +128,9 @@ Allocation heap_block(const void* address) {
 }
 Allocation freed_heap_block(const void* address) {
   return heap().freed(address);
+}
+Allocation nearest_heap_block(const void* address) {
+  return heap().nearest(address);
 }
 bool set_heap_limit(size_t bytes) {
   return heap().set_limit(bytes);

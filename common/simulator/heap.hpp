@@ -24,6 +24,8 @@ void heap_free(void* block, const void* instruction);
 /// The live block, or the freed one, that holds the address; or one of 0 bytes.
 Allocation heap_block(const void* address);
 Allocation freed_heap_block(const void* address);
+/// The live block before it, or else behind it.
+Allocation nearest_heap_block(const void* address);
 
 /// cudaLimitMallocHeapSize. False when the value is too large.
 bool set_heap_limit(size_t bytes);

@@ -225,6 +225,7 @@ Allocation find_allocation(const void* address) {
   return memory().elements(reinterpret_cast<uintptr_t>(address));
 }
 Allocation nearest_allocation(const void* address) {
+  if (is_heap_address(address)) return nearest_heap_block(address);
   return memory().nearest(reinterpret_cast<uintptr_t>(address));
 }
 Allocation freed_allocation(const void* address) {
