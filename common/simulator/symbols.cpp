@@ -225,7 +225,10 @@ size_t static_shared_bytes(const void* kernel) {
       "E";
   size_t bytes = 0;
   for (const SharedArray& array : shared_arrays())
-    if (array.source == function->source && array.symbol.starts_with(prefix)) bytes += array.bytes;
+    // Of a function that all sources know the arrays may still be local to one.
+    if ((function->source == 0 || array.source == function->source) &&
+        array.symbol.starts_with(prefix))
+      bytes += array.bytes;
   return bytes;
 }
 
