@@ -13,7 +13,7 @@ namespace {
 
 void at_end(int status, void*) {
   const cudaError_t error = cudaGetLastError();
-  const bool found = !simulator::last_report().empty();
+  const bool found = !simulator::last_finding().empty();
   std::fflush(nullptr);
   const unsigned launches = simulator::launches_made();
   if (found)

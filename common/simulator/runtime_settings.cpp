@@ -179,7 +179,8 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 cudaError_t simulator_no_cooperative_launch() {
   publish(
       "launch: a grid whose blocks wait for each other (cudaLaunchCooperativeKernel) is not on "
-      "the CPU backend: docs/try.md lists what is\n");
+      "the CPU backend: docs/try.md lists what is\n",
+      cudaErrorNotSupported);
   return done(cudaErrorNotSupported);
 }
 
