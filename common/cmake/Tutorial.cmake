@@ -121,6 +121,8 @@ function(tutorial_program target)
   target_include_directories(${target} PRIVATE "${TUTORIAL_ROOT}")
   if(TUTORIAL_BACKEND STREQUAL "cpu")
     target_link_libraries(${target} PRIVATE simulator simulator_program)
+    # nvcc compiles for C++17, in which `volatile` is not frowned upon yet.
+    target_compile_options(${target} PRIVATE -Wno-volatile)
   else()
     target_link_libraries(${target} PRIVATE CUDA::cudart CUDA::cublas)
   endif()
