@@ -18,9 +18,9 @@ inline void access(const void* address, size_t bytes, bool is_store, const void*
     if (is_device_address(address)) host_access(address, instruction);
     return;
   }
+  const SimulatorScope scope;  // what is remembered of it is no memory of the kernel's (heap.cpp)
   const AccessKind kind = is_store ? AccessKind::write : AccessKind::read;
   const auto note = [&](Access access) {
-    const SimulatorScope scope;  // what it remembers is no memory of the kernel's
     worker->trace->access(worker->current(), worker->call_before(instruction), access,
                           reinterpret_cast<uintptr_t>(address), bytes);
   };

@@ -104,7 +104,7 @@ class Heap {
 };
 
 Heap& heap() {
-  static Heap the_heap;
+  static Heap& the_heap = *new Heap;  // for ever: others are freed after it would be
   return the_heap;
 }
 

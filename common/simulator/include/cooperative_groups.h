@@ -4,7 +4,7 @@
 // ends its launch. A step that cannot do without says so in its entry in the chapter's list.
 #pragma once
 
-#include "cooperative_groups/lanes.h"
+#include <cooperative_groups/lanes.h>
 #include "device_functions.h"
 
 namespace cooperative_groups {

@@ -1,7 +1,7 @@
 // Running totals over the threads of a tile or of a coalesced group, in the order of their ranks.
 #pragma once
 
-#include "cooperative_groups/reduce.h"
+#include <cooperative_groups/reduce.h>
 
 namespace cooperative_groups {
 

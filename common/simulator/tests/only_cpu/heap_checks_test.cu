@@ -12,16 +12,18 @@ __global__ void steps_out(int* out, int by) {
   out[0] = values[0];
   delete[] values;
 }
-constexpr int kFreedLine = __LINE__ + 5;
+constexpr int kFreedLine = __LINE__ + 6;
 __global__ void uses_freed(int* out) {
-  int* const value = static_cast<int*>(malloc(sizeof(int)));
+  __shared__ int* value;  // or the compiler would see through it, and warn
+  value = static_cast<int*>(malloc(sizeof(int)));
   *value = 5;
   free(value);
   out[0] = *value;
 }
-constexpr int kTwiceLine = __LINE__ + 5;
+constexpr int kTwiceLine = __LINE__ + 6;
 __global__ void frees_twice(int* out) {
-  int* const value = new int(3);
+  __shared__ int* value;
+  value = new int(3);
   out[0] = *value;
   delete value;
   delete value;
