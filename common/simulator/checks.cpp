@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "common/simulator/block.hpp"
+#include "common/simulator/heap.hpp"
 #include "common/simulator/names.hpp"
 #include "common/simulator/report.hpp"
 
@@ -242,7 +243,8 @@ bool Checks::in_allocation(uintptr_t address, size_t bytes) {
   const SimulatorScope scope;
   const Allocation found = find_allocation(reinterpret_cast<const void*>(address));
   if (found.bytes == 0 || address - found.begin + bytes > found.bytes) return false;
-  recent_[recent_next_++ % 4] = found;
+  // What a kernel allocates, a kernel may free at any time.
+  if (!is_heap_address(reinterpret_cast<const void*>(address))) recent_[recent_next_++ % 4] = found;
   return true;
 }
 

@@ -14,7 +14,7 @@ __global__ void steps_out(int* out, int by) {
 }
 constexpr int kFreedLine = __LINE__ + 6;
 __global__ void uses_freed(int* out) {
-  __shared__ int* value;  // or the compiler would see through it, and warn
+  __shared__ int* volatile value;  // or the compiler would see through it, and warn
   value = static_cast<int*>(malloc(sizeof(int)));
   *value = 5;
   free(value);
