@@ -75,7 +75,7 @@ void Checks::begin_block(const Operation& launch, uint32_t block, int threads) {
   launch_ = launch.number;
   block_ = block;
   ++run_;
-  block_used_atomics_ = false;
+  block_used_atomics_ = threads_were_missing_ = false;
   barrier_ = {};
   clock_.assign(warps, 1);
   barrier_clock_.assign(warps, 0);
@@ -99,6 +99,7 @@ void Checks::barrier_passed(Where where) {
 }
 
 void Checks::barrier_without(int left, const char* barrier, Where where) {
+  threads_were_missing_ = true;
   const SourcePlace line = place_of(where);
   count_finding({"note", 0, cudaSuccess}, line, [&] {
     return "note in " + std::string(worker_.kernel()) + ", " + worker_.block_text() + "\n  " +
@@ -496,8 +497,12 @@ void Checks::report_unwritten(const Record& now, bool is_global, uintptr_t addre
            "\n  read by    " + place(now, is_global) + "  nobody wrote it before\n" +
            (is_global ? "  likely: an input was not copied in full, or an earlier kernel left "
                         "elements out\n"
-                      : "  likely: what fills the array leaves elements out, a barrier is missing "
-                        "before this line, or its index is wrong\n");
+            : threads_were_missing_
+                ? "  likely: threads that should have filled it had left the kernel at the barrier "
+                  "before: a "
+                  "return stands too early\n"
+                : "  likely: what fills the array leaves elements out, a barrier is missing "
+                  "before this line, or its index is wrong\n");
   });
 }
 

@@ -100,7 +100,7 @@ class Checks {
   Worker& worker_;
   const Operation* operation_ = nullptr;  // the launch
   uint32_t launch_ = 0, run_ = 0, block_ = 0;
-  bool block_used_atomics_ = false;
+  bool block_used_atomics_ = false, threads_were_missing_ = false;
   std::vector<uint32_t> clock_, barrier_clock_, full_clock_;  // of each warp
   std::vector<Left> left_;                                    // of each thread
   std::vector<DoubleWrite> double_writes_;                    // that the running thread is making
