@@ -153,7 +153,11 @@ TEST_CASE("other types and orders are refused") {
 TEST_CASE("a file that is no .npy file is refused") {
   CHECK_THAT(refusal(""), ContainsSubstring("no .npy file"));
   CHECK_THAT(refusal("\x93NUMPY"), ContainsSubstring("no .npy file"));
-  CHECK_THAT(refusal("PK\x03\x04 this is a zip"), ContainsSubstring("no .npy file"));
+  CHECK_THAT(refusal("PK this is no zip"), ContainsSubstring("no .npy file"));
+  const std::string zip = refusal("PK\x03\x04 this is a zip");
+  CHECK_THAT(zip,
+             ContainsSubstring("is a zip of .npy files, as np.savez writes it; unpack it first") &&
+                 !ContainsSubstring("ascontiguousarray"));
   CHECK_THAT(refusal(npy(dictionary("(2,)"), 2, 3)), ContainsSubstring("format version 3.0"));
   CHECK_THAT(refusal(std::string("\x93NUMPY\x01\x01\x10\x00", 10)),
              ContainsSubstring("format version 1.1"));
@@ -189,6 +193,11 @@ TEST_CASE("a damaged header is refused") {
            dictionary("[2]"),
            dictionary("(-2,)"),
            dictionary("(2.0,)"),
+           dictionary("(02,)"),
+           dictionary("(2, 01)"),
+           dictionary("(2,)") + '\0',
+           dictionary("(2,)") + '\0' + " and more",
+           '\0' + dictionary("(2,)"),
            dictionary("(,)"),
            dictionary("(1, 2"),
            dictionary("(1 2)"),
@@ -201,6 +210,21 @@ TEST_CASE("a damaged header is refused") {
   }
 }
 
+TEST_CASE("no byte of a header reaches the terminal as it is") {
+  const std::string red = "\x1b[31m", bell = "\a\n\x9b";
+  for (const std::string& header :
+       {"{'" + red + bell + "': 1}", dictionary("(2,)", "'<" + red + bell + "'"),
+        dictionary("(2,)", "'<f4'", red)}) {
+    const std::string text = refusal(npy(header, 2));
+    INFO(text);
+    CHECK(!text.empty());
+    for (const char byte : text) CHECK((byte >= ' ' || byte < -64));  // -64 and up continue UTF-8
+  }
+  CHECK_THAT(refusal(npy(dictionary("(2,)", "'\x1b[2J'"), 2)), ContainsSubstring("'\\x1b[2J'"));
+  const std::string with_nul("'<f4\0'", 6);
+  CHECK_THAT(refusal(npy(dictionary("(2,)", with_nul), 2)), ContainsSubstring("'<f4\\x00'"));
+}
+
 TEST_CASE("a path that cannot be read is refused") {
   const Folder folder;
   CHECK_THROWS_WITH(read_npy(folder / "none.npy"), ContainsSubstring("there is no such file"));
@@ -208,6 +232,49 @@ TEST_CASE("a path that cannot be read is refused") {
   CHECK_THROWS_WITH(read_npy(folder / "d.npy"), ContainsSubstring("it is a directory"));
   CHECK_THROWS_WITH(read_npy("/dev/null"), ContainsSubstring("a device"));
   CHECK_THROWS_AS(read_npy(""), Error);
+  put(folder / "file", "");
+  CHECK_THROWS_WITH(read_npy(folder / "file/x.npy"),
+                    ContainsSubstring("no such file or directory"));
+  CHECK_THROWS_WITH(read_npy(std::string(5000, 'x')), ContainsSubstring("the name is too long"));
+}
+
+TEST_CASE("what keeps a file from being written is said as it is") {
+  const Folder folder;
+  const auto refusal_of = [](const std::string& path) -> std::string {
+    try {
+      require_writable(path);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refusal_of(folder / "none/x") ==
+        "cannot write " + (folder / "none/x") +
+            ": there is no such file or directory; check the path");
+  CHECK_THAT(refusal_of(folder / ""),
+             ContainsSubstring("it is a directory; give the path of a file"));
+  CHECK_THAT(refusal_of("/sys/x"),
+             ContainsSubstring("no permission") || ContainsSubstring("read-only"));
+  CHECK_THAT(refusal_of(folder / std::string(300, 'x')), ContainsSubstring("the name is too long"));
+  fs::create_symlink("round", folder / "round");
+  CHECK_THAT(refusal_of(folder / "round/x"), ContainsSubstring("around in a circle"));
+  // These need a disk, or another user.
+  CHECK_THAT(file_error_text(ENOSPC), ContainsSubstring("the disk is full"));
+  CHECK_THAT(file_error_text(EROFS), ContainsSubstring("is read-only"));
+  CHECK_THAT(file_error_text(EACCES), ContainsSubstring("you have no permission"));
+  CHECK_THAT(file_error_text(EIO), ContainsSubstring("nput/output error; try another path"));
+}
+
+TEST_CASE("two paths may lead to one file") {
+  const Folder folder;
+  fs::create_directory_symlink(".", folder / "here");
+  CHECK(same_file(folder / "x", folder / "./x"));
+  CHECK(same_file(folder / "x", folder / "here/x"));
+  CHECK(same_file("x", "../" + fs::current_path().filename().string() + "/x"));
+  CHECK(!same_file(folder / "x", folder / "y"));
+  put(folder / "x", "");
+  fs::create_symlink("x", folder / "link");
+  CHECK(same_file(folder / "x", folder / "link"));
 }
 
 TEST_CASE("a path that cannot be written is refused, and nothing is left behind") {
