@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/backend/backend.hpp"
 #include "common/simulator/block.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/report.hpp"
@@ -53,6 +54,14 @@ class Pool {
       for (size_t i = 0; i < workers_.size() && checks_are_on(); ++i)
         if (workers_[i]) watches_[i].look(*workers_[i], threads_[i].native_handle());
     return {error_, report_};
+  }
+
+  tutorial::LaunchProgress progress() {
+    const std::lock_guard lock(mutex_);
+    if (busy_ == 0) return {.launches = generation_};
+    const int64_t begun = std::min<int64_t>(next_block_, blocks_);
+    // A worker that is busy is in the midst of a block.
+    return {generation_, std::max<int64_t>(begun - busy_, 0), blocks_};
   }
 
  private:
@@ -207,3 +216,7 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
 }
 
 }  // namespace simulator
+
+tutorial::LaunchProgress tutorial::launch_progress() {
+  return simulator::pool().progress();
+}

@@ -1,5 +1,7 @@
 #include "common/simulator/report.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <mutex>
 #include <string_view>
@@ -59,6 +61,8 @@ std::string describe_address(const void* address) {
 
 void publish(const std::string& report) {
   const std::lock_guard lock(mutex);
+  if (isatty(STDERR_FILENO) != 0)
+    std::fputs("\r\033[K", stderr);  // a line of progress may stand there
   std::fputs(report.c_str(), stderr);
   last = report;
 }
