@@ -89,6 +89,27 @@ bool Chapter::selected(const std::string& step) const {
   return is_selected(state_->options, step);
 }
 
+bool Chapter::compares() const {
+  return state_->options.kernels.empty() || state_->times();
+}
+
+std::string Chapter::refusal(const std::string& needs, const std::function<void()>& launch) {
+  if (const std::string reason = why_not_here(needs); !reason.empty()) return reason;
+  try {
+    launch();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void Chapter::require_one_accepts(const std::vector<std::string>& refusals) {
+  const bool one_accepts = std::ranges::find(refusals, "") != refusals.end();
+  if (!refusals.empty() && !one_accepts)
+    throw Error(refusals.size() == 1 ? refusals[0]
+                                     : "no step can do this; the first says: " + refusals[0]);
+}
+
 namespace {
 
 // The data sheet's figures, for a backend that cannot measure its own.
@@ -154,7 +175,7 @@ void Chapter::vendor(const std::string& name, std::function<void(float*)> launch
   vendor(Row{.name = name, .launch = std::move(launch), .before = std::move(before)});
 }
 void Chapter::vendor(Row row) {
-  state_->run(row, Role::vendor);
+  if (compares()) state_->run(row, Role::vendor);
 }
 
 void Chapter::State::write_files() const {
@@ -179,6 +200,12 @@ void Chapter::State::write_files() const {
 }
 
 int Chapter::finish() {
+  std::vector<std::string> refusals;
+  for (const Result& result : state_->outcome.results)
+    if (result.number > 0)
+      refusals.push_back(was_checked(result) || result.verdict == Verdict::failed ? ""
+                                                                                  : result.message);
+  require_one_accepts(refusals);
   state_->print_table();
   if (!state_->notes.empty()) std::cout << '\n';
   for (const std::string& line : state_->notes) std::cout << line << '\n';
@@ -209,26 +236,38 @@ std::string names_of(const std::vector<Part>& parts) {
 /// Takes `--part NAME` out of the command line. Throws Error when there is no such part.
 const Part& choose_part(std::vector<char*>& words, const std::vector<Part>& parts) {
   std::string wanted;
-  for (size_t i = 1; i < words.size(); ++i) {
+  for (size_t i = 1; i < words.size();) {
     const std::string word = words[i];
     const bool is_apart = word == "--part";  // its value is the next word
-    if (!is_apart && !word.starts_with("--part=")) continue;
+    if (!is_apart && !word.starts_with("--part=")) {
+      ++i;
+      continue;
+    }
+    if (!wanted.empty()) throw Error("--part is given more than once; give it once");
     if (is_apart && i + 1 == words.size()) throw Error("--part needs a name; " + names_of(parts));
     wanted = is_apart ? words[i + 1] : word.substr(7);
     if (wanted.empty()) throw Error("--part needs a name; " + names_of(parts));
     const auto first = words.begin() + static_cast<std::ptrdiff_t>(i);
     words.erase(first, first + (is_apart ? 2 : 1));
-    break;
   }
   for (const Part& part : parts)
     if (part.name == wanted) return part;
-  throw Error("there is no part \"" + wanted + "\" here; " + names_of(parts));
+  std::vector<std::string> names;
+  for (const Part& part : parts) names.push_back(part.name);
+  throw Error("there is no part \"" + wanted + "\" here; " + did_you_mean(wanted, names) +
+              names_of(parts));
 }
 
 int stop(const std::string& sentence, int status) {
   std::cout << std::flush;
-  std::cerr << sentence << std::endl;
+  std::cerr << printable(sentence) << std::endl;  // it may hold words of the user, or of a file
   return status;
+}
+
+/// The exit status, unless what was printed did not get through.
+int end(int status) {
+  if (std::cout.flush()) return status;
+  return stop("not all of the output could be written; is the disk full?", 2);
 }
 
 }  // namespace
@@ -241,9 +280,9 @@ int run_chapter(int argc, char** argv, const char* name, const std::vector<Part>
     const Part& part = choose_part(words, parts);
     chapter.reset(new Chapter(words, name, part, parts));
     part.body(*chapter);
-    return chapter->finish();
+    return end(chapter->finish());
   } catch (const Finished&) {
-    return 0;
+    return end(0);
   } catch (const Error& error) {
     return stop(error.what(), 2);
   } catch (const std::bad_alloc&) {

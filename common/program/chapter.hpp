@@ -81,6 +81,20 @@ class Chapter {
   int repeats() const;
   /// True unless --kernel leaves this step out.
   bool selected(const std::string& step) const;
+  /// Does the table say what the steps are compared with? Not where --kernel chooses steps and no
+  /// times are compared. vendor() knows this.
+  bool compares() const;
+  /// Throws Error when no selected step can do the problem, so that nothing is computed in vain.
+  /// `launch` calls a step's launcher for the problem without its elements: a launcher refuses
+  /// before it looks whether there is anything to do.
+  template <class Launcher, class Launch>
+  void require_a_step(const std::vector<Step<Launcher>>& list, const Launch& launch) const {
+    std::vector<std::string> refusals;
+    for (const auto& step : list)
+      if (selected(step.name))
+        refusals.push_back(refusal(step.needs, [&] { launch(step.launch); }));
+    require_one_accepts(refusals);
+  }
 
   // ---- 3. the problem
 
@@ -113,7 +127,8 @@ class Chapter {
   }
   /// Returns true when the result was right.
   bool run(Row row);
-  /// The vendor's routine for the whole problem: the 100 % of the column "of <name>".
+  /// The vendor's routine for the whole problem: the 100 % of the column "of <name>". Not where
+  /// nothing is compared.
   void vendor(const std::string& name, std::function<void(float*)> launch,
               std::function<void(float*)> before = {});
   /// The same with an output, a check or a cost of its own.
@@ -124,6 +139,10 @@ class Chapter {
   Chapter(const std::vector<char*>& words, const std::string& name, const Part& part,
           const std::vector<Part>& parts);
   int finish();  // prints the table, writes --csv and --output; the exit status
+
+  /// Why a launcher does not launch; "" if it does.
+  static std::string refusal(const std::string& needs, const std::function<void()>& launch);
+  static void require_one_accepts(const std::vector<std::string>& refusals);
 
   struct State;
   std::unique_ptr<State> state_;
