@@ -88,12 +88,9 @@ class Chapter {
   /// `launch` calls a step's launcher for the problem without its elements: a launcher refuses
   /// before it looks whether there is anything to do.
   template <class Launcher, class Launch>
-  void require_a_step(const std::vector<Step<Launcher>>& list, const Launch& launch) const {
-    std::vector<std::string> refusals;
-    for (const auto& step : list)
-      if (selected(step.name))
-        refusals.push_back(refusal(step.needs, [&] { launch(step.launch); }));
-    require_one_accepts(refusals);
+  void require_a_step(const std::vector<Step<Launcher>>& list, const Launch& launch) {
+    for (const auto& step : list) ask(step.name, step.needs, [&] { launch(step.launch); });
+    require_one_accepts();
   }
 
   // ---- 3. the problem
@@ -133,16 +130,19 @@ class Chapter {
               std::function<void(float*)> before = {});
   /// The same with an output, a check or a cost of its own.
   void vendor(Row row);
+  /// Runs kernels that have no row; where that takes long, says how far `what` is.
+  void watch(const std::string& what, const std::function<void()>& launches);
 
  private:
   friend int run_chapter(int, char**, const char*, const std::vector<Part>&);
   Chapter(const std::vector<char*>& words, const std::string& name, const Part& part,
           const std::vector<Part>& parts);
+  void print_table() const;
   int finish();  // prints the table, writes --csv and --output; the exit status
 
-  /// Why a launcher does not launch; "" if it does.
-  static std::string refusal(const std::string& needs, const std::function<void()>& launch);
-  static void require_one_accepts(const std::vector<std::string>& refusals);
+  /// Notes why a selected step does not launch, if it does not.
+  void ask(const std::string& step, const std::string& needs, const std::function<void()>& launch);
+  void require_one_accepts() const;
 
   struct State;
   std::unique_ptr<State> state_;

@@ -72,10 +72,14 @@ bool is_step(const Result& result) {
 /// How this row stands among the steps.
 Underway underway(const Run& run, const Result& result) {
   Underway row = {.name = result.name};
+  const auto refuses = [&](const std::string& step) {
+    const auto why = run.outcome.refusals.find(step);
+    return why != run.outcome.refusals.end() && !why->second.empty();
+  };
   for (const ListedStep& step : run.declared.steps)
-    row.steps_after += is_selected(run.options, step.name);
+    row.steps_after += is_selected(run.options, step.name) && !refuses(step.name);
   for (const Result& done : run.outcome.results) {
-    if (!is_step(done)) continue;
+    if (!is_step(done) || refuses(done.name)) continue;
     --row.steps_after;
     row.steps_done += was_checked(done);
     row.seconds_of_done += done.simulated_seconds;

@@ -89,6 +89,7 @@ struct Outcome {
   std::string output_step;  // and that step
   std::string profile_csv;  // for --profile-csv
   bool is_long = false;     // so that progress is told
+  std::map<std::string, std::string> refusals;  // steps that were asked, and why they cannot; or ""
 };
 
 /// What stays the same from row to row.

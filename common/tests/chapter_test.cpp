@@ -60,7 +60,7 @@ TEST_CASE("A launcher may refuse a problem", "[chapter]") {
   CHECK_THAT(line_with(some.out, "1 refuses"), ContainsSubstring("refused: this head size needs"));
   CHECK_THAT(line_with(some.out, "2 right"), ContainsSubstring("ok"));
   check_refused(run_copies({"--kernel", "refuses"}, {kRefuses, kRight}), {"this head size needs"});
-  check_refused(run_copies({}, {kRefuses, kRefuses}),
+  check_refused(run_copies({}, {kRefuses, kElsewhere}),
                 {"no step can do this", "this head size needs"});
 }
 
