@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace tutorial {
@@ -36,5 +37,15 @@ void mark_device_memory_elements(const void* elements, int64_t bytes, int64_t el
 /// launch on:
 void switch_checks(bool on);
 void set_thread_order(uint64_t seed);  // of blocks and threads, shuffled; 0: the natural one
+/// A launch that runs longer is ended, with a report of where it is; 0: no limit.
+void set_launch_limit(double seconds);
+/// So is one that makes more accesses to device memory than `most` says for the kernel's file and
+/// its name; 0: no limit.
+void set_access_limit(
+    std::function<double(const std::string& path, const std::string& kernel)> most);
+
+/// "race, step1_shared_tile.cu:35": what such a backend found wrong with the last launch that
+/// failed; its report has been printed. "" on a GPU.
+std::string last_finding();
 
 }  // namespace tutorial

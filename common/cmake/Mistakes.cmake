@@ -16,17 +16,10 @@ foreach(linker IN ITEMS gold lld)
   endif()
 endforeach()
 
-# Half of the time for a kernel goes into headers that all kernels include. A few hundred mistakes share them,
-# compiled once, with the same options. (ccache, if it is used, does not know what is in such a file.)
-if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/mistakes_headers.cpp" CONTENT "")
-  add_library(mistakes_headers OBJECT EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/mistakes_headers.cpp")
-  target_compile_options(mistakes_headers PRIVATE ${tutorial_kernel_options} -w -g1)
-  target_link_libraries(mistakes_headers PRIVATE tutorial_common)
-  target_precompile_headers(mistakes_headers PRIVATE <cuda_runtime.h> <algorithm> <string>
-    "${TUTORIAL_ROOT}/common/compare/compare.hpp" "${TUTORIAL_ROOT}/common/kernel/check.hpp")
-  set(mistakes_headers "${CMAKE_BINARY_DIR}/CMakeFiles/mistakes_headers.dir/cmake_pch.hxx")
-endif()
+# The mistake is meant, so no warnings (-w). The reports name lines: all that they need is -g1.
+set(of_mistakes -w -g1)
+tutorial_headers(mistakes_headers LIBRARIES tutorial_common OPTIONS ${tutorial_kernel_options} ${of_mistakes}
+  HEADERS ${of_kernels})
 
 # Adds `target`: the mistake `name` of the file `list`, which changes the chapter's files ARGN, each by its
 # path in the chapter. Only they are compiled, from copies in `folder`: the linker takes the tests' object
@@ -46,16 +39,10 @@ function(tutorial_mistake_program target chapter list name folder)
     if(source MATCHES "\\.cu$")
       get_filename_component(parent "${source}" DIRECTORY)
       tutorial_translate("${source}" "${parent}" source)
-      if(mistakes_headers)  # before the other -include
-        get_source_file_property(options "${source}" COMPILE_OPTIONS)
-        set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS
-          "-include;${mistakes_headers};${options}" OBJECT_DEPENDS "${mistakes_headers}.gch")
-        add_dependencies(${target} mistakes_headers)
-      endif()
+      tutorial_prepend_headers(${target} "${source}" mistakes_headers)
     endif()
     if(source MATCHES "\\.cpp$")
-      # The mistake is meant, so no warnings (-w). The reports name lines: all that they need is -g1.
-      set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -w -g1)
+      set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS ${of_mistakes})
       # The build tool does not see that an #include leads to a changed header before there is one.
       set_property(SOURCE "${source}" APPEND PROPERTY OBJECT_DEPENDS "${changed}")
       target_sources(${target} PRIVATE "${source}")

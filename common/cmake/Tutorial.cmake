@@ -19,6 +19,39 @@ endif()
 # sanitizers' own libraries, defines the functions called. (So the option must not reach the linker.)
 set(tutorial_kernel_options -fsanitize=thread,alignment,bounds -fsanitize-coverage=trace-pc
   -fno-reorder-blocks -fno-tree-sra -Wno-unknown-pragmas -fstack-clash-protection -Wno-tsan -O1 -g -gdwarf-4)
+
+# Headers that many sources include, compiled once for all that are compiled with the same options: <target> with
+# what follows OPTIONS, and what follows HEADERS. A target reuses it by tutorial_reuse_headers(), a translated .cu
+# file by the option that is in `<target>_option`. (With a compiler launcher there is none: ccache, say, does not
+# know what is in such a file.)
+function(tutorial_headers target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBRARIES;OPTIONS;HEADERS")
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    return()
+  endif()
+  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/${target}.cpp" CONTENT "")
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/${target}.cpp")
+  target_compile_options(${target} PRIVATE ${arg_OPTIONS})
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES})
+  target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
+  get_target_property(folder ${target} BINARY_DIR)
+  set(${target}_file "${folder}/CMakeFiles/${target}.dir/cmake_pch.hxx" PARENT_SCOPE)
+endfunction()
+function(tutorial_reuse_headers target headers)
+  if(TARGET ${headers})
+    target_precompile_headers(${target} REUSE_FROM ${headers})
+  endif()
+endfunction()
+# The same for .cu files, which have options of their own. A precompiled header must come before all others.
+function(tutorial_prepend_headers target source headers)
+  if(TARGET ${headers})
+    add_dependencies(${target} ${headers})
+    get_source_file_property(options "${source}" COMPILE_OPTIONS)
+    set_source_files_properties("${source}" PROPERTIES
+      COMPILE_OPTIONS "-include;${${headers}_file};${options}" OBJECT_DEPENDS "${${headers}_file}.gch")
+  endif()
+endfunction()
+
 function(tutorial_translate source folder result)
   get_filename_component(source "${source}" ABSOLUTE)
   get_filename_component(name "${source}" NAME)
@@ -29,13 +62,13 @@ function(tutorial_translate source folder result)
     DEPENDS simulator_translate "${source}"
     COMMENT "Translating ${name}"
     VERBATIM)
-  set_source_files_properties("${translated}" PROPERTIES COMPILE_OPTIONS
+  set_source_files_properties("${translated}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
     "-include;cuda_runtime.h;${tutorial_kernel_options}")
   set(${result} "${translated}" PARENT_SCOPE)
 endfunction()
 
-# Adds sources to a target. On the GPU backend nvcc compiles the .cu files.
-function(tutorial_sources target)
+# Adds sources to a target. On the GPU backend nvcc compiles the .cu files; on the other they include `headers`.
+function(tutorial_sources target headers)
   foreach(source IN LISTS ARGN)
     if(TUTORIAL_BACKEND STREQUAL "cpu" AND source MATCHES "\\.cu$")
       # A part's files go to a folder of their own: they may have the same names.
@@ -44,16 +77,29 @@ function(tutorial_sources target)
       file(RELATIVE_PATH folder "${CMAKE_CURRENT_SOURCE_DIR}" "${folder}")
       file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${folder}")
       tutorial_translate("${source}" "${CMAKE_CURRENT_BINARY_DIR}/${folder}" source)
+      tutorial_prepend_headers(${target} "${source}" "${headers}")
     endif()
     target_sources(${target} PRIVATE "${source}")
   endforeach()
 endfunction()
+
+tutorial_headers(program_headers LIBRARIES tutorial_common HEADERS "${TUTORIAL_ROOT}/common/program/chapter.hpp")
+tutorial_headers(test_headers LIBRARIES tutorial_testing OPTIONS $<$<COMPILE_LANGUAGE:CXX>:-O0>
+  HEADERS "${TUTORIAL_ROOT}/common/testing/testing.hpp")
+if(TUTORIAL_BACKEND STREQUAL "cpu")
+  set(of_kernels <cuda_runtime.h> <algorithm> <string> "${TUTORIAL_ROOT}/common/compare/compare.hpp"
+    "${TUTORIAL_ROOT}/common/kernel/check.hpp")
+  tutorial_headers(kernel_headers LIBRARIES tutorial_common OPTIONS ${tutorial_kernel_options} HEADERS ${of_kernels})
+  tutorial_headers(kernel_test_headers LIBRARIES tutorial_testing OPTIONS ${tutorial_kernel_options}
+    HEADERS ${of_kernels} "${TUTORIAL_ROOT}/common/testing/testing.hpp")
+endif()
 
 # Registers a Catch2 binary's test cases with CTest under one label.
 function(tutorial_tests target label)
   target_link_libraries(${target} PRIVATE tutorial_testing)
   # What takes the time is in the libraries: without -O2 the tests themselves compile in half the time.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+  tutorial_reuse_headers(${target} test_headers)
   catch_discover_tests(${target}
     TEST_PREFIX "${label}: "
     PROPERTIES LABELS "${label}" SKIP_RETURN_CODE 4 TIMEOUT 600)
@@ -76,15 +122,17 @@ function(tutorial_chapter)
   list(REMOVE_ITEM sources ${program} ${tests})
 
   add_library(${name}_steps STATIC)
-  tutorial_sources(${name}_steps ${sources})
+  tutorial_sources(${name}_steps kernel_headers ${sources})
+  tutorial_reuse_headers(${name}_steps program_headers)
   target_include_directories(${name}_steps PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
   target_link_libraries(${name}_steps PUBLIC tutorial_common)
 
   add_executable(${name} ${program})
+  tutorial_reuse_headers(${name} program_headers)
   target_link_libraries(${name} PRIVATE ${name}_steps ${ARGN})
 
   add_executable(${name}_tests)
-  tutorial_sources(${name}_tests ${tests})
+  tutorial_sources(${name}_tests kernel_headers ${tests})
   target_link_libraries(${name}_tests PRIVATE ${name}_steps ${ARGN})
   tutorial_tests(${name}_tests ${name})
   if(TUTORIAL_BACKEND STREQUAL "cpu")

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/data/files.hpp"
+#include "common/program/cost_model.hpp"
 #include "common/program/progress.hpp"
 #include "common/program/table.hpp"
 
@@ -158,8 +159,15 @@ void Chapter::check_with(Check check) {
   state_->problem.check = std::move(check);
 }
 void Chapter::symbols(const std::map<std::string, int64_t>& values) {
-  for (const auto& [name, value] : values)
-    state_->problem.symbols[name] = static_cast<double>(value);
+  std::map<std::string, double>& symbols = state_->problem.symbols;
+  for (const auto& [name, value] : values) symbols[name] = static_cast<double>(value);
+  // Where accesses are counted, a kernel that makes ten times those of its file's header is ended.
+  set_access_limit([symbols](const std::string& path, const std::string& kernel) {
+    const std::optional<CostModel> model = read_cost_model(path, kernel);
+    if (!model) return 0.0;
+    const double bytes = evaluate(model->loads, symbols) + evaluate(model->stores, symbols);
+    return 10 * bytes / sizeof(float);
+  });
 }
 void Chapter::output_name(const std::string& name) {
   state_->problem.output_name = name;

@@ -166,7 +166,8 @@ bool run_row(const Row& row, Role role, const Run& run) {
     } catch (const Refused& refused) {
       ends_as(Verdict::refused, refused.what());
     } catch (const CudaError& error) {
-      ends_as(Verdict::failed, error.what());
+      const std::string finding = last_finding();
+      ends_as(Verdict::failed, finding.empty() ? error.what() : finding + ", above");
       if (!device_goes_on()) outcome.device_lost = row.name;
     }
   }

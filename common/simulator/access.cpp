@@ -1,6 +1,8 @@
 // The functions that code compiled with -fsanitize=thread calls at every memory access. Kernels are
 // compiled so, and linked with these in place of the sanitizer's own. Here they count; the checks
 // come into access().
+#include <dlfcn.h>
+
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -146,19 +148,32 @@ void __tsan_write_range(void* address, size_t bytes) {
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 void __tsan_func_entry(void*) {
+  if (!simulator::heed.load(std::memory_order_relaxed)) return;
   simulator::Worker* worker = simulator::current_worker();
   if (worker && worker->trace) worker->trace->enter_function(worker->current());
 }
 void __tsan_func_exit() {
+  if (!simulator::heed.load(std::memory_order_relaxed)) return;
   simulator::Worker* worker = simulator::current_worker();
   if (worker && worker->trace) worker->trace->leave_function(worker->current());
 }
 // Of -fsanitize-coverage=trace-pc: a basic block of the program begins.
 void __sanitizer_cov_trace_pc() {
+  if (!simulator::heed.load(std::memory_order_relaxed)) return;
   simulator::Worker* worker = simulator::current_worker();
-  if (worker && worker->trace)
-    worker->trace->block_entered(worker->current(),
-                                 worker->call_before(__builtin_return_address(0)));
+  if (worker == nullptr) return;
+  const void* instruction = __builtin_return_address(0);
+  worker->heed_watch(instruction);
+  if (worker->trace)
+    worker->trace->block_entered(worker->current(), worker->call_before(instruction));
+}
+// In the place of the C library's, which would wait for this very thread: exit() in a kernel.
+[[noreturn]] void exit(int status) noexcept {
+  if (simulator::Worker* worker = simulator::current_worker())
+    worker->crash_in_exit(static_cast<const char*>(__builtin_return_address(0)) - 1);
+  using Exit = void (*)(int);
+  reinterpret_cast<Exit>(dlsym(RTLD_NEXT, "exit"))(status);
+  __builtin_unreachable();
 }
 void __tsan_init() {}
 void __tsan_atomic_thread_fence(int) {

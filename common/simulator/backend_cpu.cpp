@@ -1,11 +1,14 @@
 // common/backend/backend.hpp on the simulator.
 #include <cstdlib>
+#include <utility>
 
 #include "common/backend/backend.hpp"
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/order.hpp"
+#include "common/simulator/report.hpp"
 #include "common/simulator/shadow.hpp"
+#include "common/simulator/spin_watch.hpp"
 
 namespace tutorial {
 
@@ -37,6 +40,15 @@ void switch_checks(bool on) {
 }
 void set_thread_order(uint64_t seed) {
   simulator::set_thread_order(seed);
+}
+void set_launch_limit(double seconds) {
+  simulator::set_launch_limit(seconds);
+}
+void set_access_limit(std::function<double(const std::string&, const std::string&)> most) {
+  simulator::set_access_limit(std::move(most));
+}
+std::string last_finding() {
+  return simulator::last_finding();
 }
 
 }  // namespace tutorial

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -26,9 +27,9 @@ constexpr size_t kSignalStack = 64 * 1024;
 constexpr unsigned char kPoison =
     0xff;  // NaN as float, -1 as int: as in common/data/device_buffer.hpp
 
-unsigned char* map_pages(size_t bytes) {
-  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+unsigned char* map_pages(size_t bytes, int protection = PROT_READ | PROT_WRITE) {
+  void* pages =
+      mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages == MAP_FAILED) {
     std::fputs("The simulator found too little memory for its threads' stacks.\n", stderr);
     std::exit(2);
@@ -73,19 +74,15 @@ const char* name_of(WarpKind kind) {
 
 }  // namespace
 
+constinit thread_local std::atomic<bool> heed = false;
 constinit thread_local Worker* the_worker = nullptr;
 constinit thread_local Worker* kernel_worker = nullptr;
 
 Worker::Worker()
-    : stacks_(map_pages(kMaxThreads * kStack)),
+    : stacks_(map_pages(kMaxThreads * kStack, PROT_NONE)),
       signal_stack_(map_pages(kSignalStack)),
       dynamic_shared_(map_pages(kPage + kSharedPerBlockOptin) + kPage) {
   mprotect(static_cast<unsigned char*>(dynamic_shared_) - kPage, kPage, PROT_NONE);
-  for (int i = 0; i < kMaxThreads; ++i) {
-    if (mprotect(stacks_ + i * kStack, kPage, PROT_NONE) == 0) continue;
-    std::fputs("The simulator could not guard its threads' stacks.\n", stderr);
-    std::exit(2);
-  }
   dynamic_begin_ = reinterpret_cast<uintptr_t>(dynamic_shared_);
   static_begin_ = reinterpret_cast<uintptr_t>(thread_local_base()) + shared_begin();
   static_bytes_ = shared_owners().size();
@@ -156,6 +153,7 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   async_copies.begin_block();
   trace = profiling() ? &own_trace_ : nullptr;
   if (trace) trace->begin_block(static_cast<int>(threads_.size()));
+  heed = trace != nullptr || progress.must_stop();
   the_worker = this;
   try {
     if (sigsetjmp(crash_return_, 1) == 0)
@@ -164,9 +162,11 @@ void Worker::run_block(const Grid& grid, uint3 block) {
       throw_crash();
   } catch (...) {
     abandon_fibers();
+    progress.rest();
     the_worker = nullptr;
     throw;
   }
+  progress.rest();
   the_worker = nullptr;
 }
 
@@ -218,6 +218,11 @@ Worker::Fiber& Worker::idle_fiber() {
   stack.size = kStack - kPage;
   stack.sp = stacks_ + (index + 1) * kStack;
   fiber.stack = reinterpret_cast<uintptr_t>(stacks_ + index * kStack);
+  // The lowest page stays a guard.
+  if (mprotect(stacks_ + index * kStack + kPage, stack.size, PROT_READ | PROT_WRITE) != 0) {
+    std::fputs("The simulator found too little memory for its threads' stacks.\n", stderr);
+    std::exit(2);
+  }
   fiber.context = boost::context::fiber(
       std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack), KeptStack{},
       [this, &fiber](boost::context::fiber&& scheduler) {
@@ -247,6 +252,7 @@ void Worker::fiber_main(Fiber& fiber) {
         kernel_worker = this;
         grid_->call(grid_->context);
         kernel_worker = nullptr;
+        on_thread_finished(current_);
       } catch (const Fault& fault) {
         kernel_worker = nullptr;
         fault_ = fault.what();
@@ -262,7 +268,6 @@ void Worker::fiber_main(Fiber& fiber) {
                  "\n  device code cannot throw: a GPU would stop the kernel\n";
         fault_error_ = cudaErrorLaunchFailure;
       }
-      on_thread_finished(current_);
     }
     idle_.push_back(&fiber);
     suspend();
@@ -281,12 +286,15 @@ void Worker::select(int thread) {
 void Worker::on_thread_finished(int thread) {
   threads_[thread].state = State::finished;
   ++finished_;
+  if (checks) checks->thread_left(thread);
   // The lanes that wait for each other no longer wait for this one.
   const int warp = thread / 32 * 32;
   const int end = std::min(warp + 32, static_cast<int>(threads_.size()));
   for (int t = warp; waiting_lanes_ > 0 && t < end; ++t)
     if (threads_[t].state == State::at_warp_operation) try_finish_warp(t);
   if (trace && living_lanes(warp) == 0) trace->warp_finished(warp / 32);
+  // Nor do those at a barrier, which waits for the threads that are still there.
+  if (waiting_ > 0 && waiting_ + finished_ == static_cast<int>(threads_.size())) finish_barrier();
 }
 
 /// Those of a warp that have not finished: a bit a lane. `first` is the warp's first thread.
@@ -306,7 +314,8 @@ int Worker::barrier(BarrierKind kind, int predicate, Where where) {
   self.barrier_kind = kind;
   self.predicate = predicate;
   const int me = current_;
-  if (++waiting_ == static_cast<int>(threads_.size())) {
+  if (checks) checks->settle();
+  if (++waiting_ + finished_ == static_cast<int>(threads_.size())) {
     finish_barrier();
   } else {
     suspend();
@@ -315,20 +324,24 @@ int Worker::barrier(BarrierKind kind, int predicate, Where where) {
 }
 
 void Worker::finish_barrier() {
-  const Thread& first = threads_[0];
+  const auto at_barrier = [](const Thread& thread) { return thread.state == State::at_barrier; };
+  const Thread& first = *std::find_if(threads_.begin(), threads_.end(), at_barrier);
   int trues = 0;
   for (const Thread& thread : threads_) {
+    if (!at_barrier(thread)) continue;  // it has left the kernel
     if (thread.barrier_kind != first.barrier_kind || thread.where.line() != first.where.line() ||
         std::strcmp(thread.where.file_name(), first.where.file_name()) != 0)
       report_stuck();
     trues += thread.predicate != 0;
   }
-  const int count = static_cast<int>(threads_.size());
   int result = 0;
   if (first.barrier_kind == BarrierKind::count) result = trues;
-  if (first.barrier_kind == BarrierKind::all) result = trues == count;
+  if (first.barrier_kind == BarrierKind::all) result = trues == waiting_;
   if (first.barrier_kind == BarrierKind::any) result = trues > 0;
-  for (int t = 0; t < count; ++t) {
+  if (finished_ > 0 && checks)
+    checks->barrier_without(finished_, name_of(first.barrier_kind), first.where);
+  for (int t = 0; t < static_cast<int>(threads_.size()); ++t) {
+    if (threads_[t].state == State::finished) continue;
     threads_[t].predicate = result;
     threads_[t].state = State::ready;
     if (t != current_) ready_.push_back(t);
@@ -356,6 +369,7 @@ uint64_t Worker::warp(WarpKind kind, unsigned mask, uint64_t value, int source, 
     throw Fault(cudaErrorLaunchFailure, text.str());
   }
   const int me = current_;
+  if (checks) checks->settle();
   Thread& self = threads_[me];
   self.state = State::at_warp_operation;
   ++waiting_lanes_;
@@ -464,8 +478,11 @@ std::string Worker::where_am_i(int thread) const {
   const dim3& size = grid_->launch.block;
   const unsigned index = static_cast<unsigned>(thread);
   const uint3 in_block = {index % size.x, index / size.x % size.y, index / (size.x * size.y)};
-  return std::string(grid_->launch.kernel) + ", block " + triple(blockIdx) + " thread " +
-         triple(in_block);
+  return std::string(grid_->launch.kernel) + ", " + block_text() + " thread " + triple(in_block);
+}
+
+std::string Worker::block_text() const {
+  return "block " + triple(blockIdx);
 }
 
 std::string Worker::place(uint32_t thread, uint32_t block) const {
@@ -546,8 +563,9 @@ void Worker::report_stuck() {
         << "  likely: a shuffle, vote or __syncwarp() stands in a branch that not all lanes of its "
            "mask take\n";
   else
-    text << "  likely: a return or a branch that differs between threads comes before the "
-            "__syncthreads(); every thread of a block must reach the same one\n";
+    text << "  likely: a branch that differs between threads has a __syncthreads() in it; the "
+            "threads "
+            "of a block must meet at the same one\n";
   throw Fault(cudaErrorLaunchFailure, text.str());
 }
 
@@ -576,13 +594,13 @@ void Worker::throw_crash() {
       where_am_i(current_) + (line.line > 0 ? "  " + line_with_text(line) : "") + "\n";
   cudaError_t error = cudaErrorIllegalAddress;
   const uintptr_t address = reinterpret_cast<uintptr_t>(crash_address_);
-  if (crash_signal_ == kSpin) {
-    text =
-        "barrier in " + text + "  this thread ran for " +
-        std::to_string(static_cast<int>(patience())) +
-        " s at the same few addresses, while no other thread of its block can run\n"
-        "  likely: a loop waits for a flag or a lock; only barriers, shuffles and votes let other "
-        "threads go on here\n";
+  if (crash_signal_ == kStopped) {
+    text = "endless in " + text + progress.why();
+    error = cudaErrorLaunchFailure;
+  } else if (crash_signal_ == kExit) {
+    text = "exit in " + text +
+           "  device code cannot end the program, and nvcc refuses the call\n"
+           "  likely: a return, or __trap() to stop the kernel with an error\n";
     error = cudaErrorLaunchFailure;
   } else if (crash_signal_ == kIndex) {
     text = "bounds in " + text + "  index " + std::to_string(crash_index_) +

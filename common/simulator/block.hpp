@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <atomic>
 #include <boost/context/fiber.hpp>
 #include <csetjmp>
 #include <cstdint>
@@ -28,6 +29,10 @@ struct Fault : std::runtime_error {
   Fault(cudaError_t error, const std::string& report) : std::runtime_error(report), error(error) {}
   cudaError_t error;
 };
+
+/// True while each basic block of a kernel must be looked at: for a profile, or because the watch
+/// has something to say to this worker.
+extern constinit thread_local std::atomic<bool> heed;
 
 /// What every block of one launch shares.
 struct Grid {
@@ -68,6 +73,8 @@ class Worker {
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(after) - 1 - program);
   }
   const char* kernel() const { return grid_->launch.kernel; }
+  /// "block (0,1)", of the one that runs.
+  std::string block_text() const;
   /// "block (0,1) thread (3,4)", for a thread of a block by its number in the grid.
   std::string place(uint32_t thread, uint32_t block) const;
   /// "shared memory As[3][17]".
@@ -100,12 +107,16 @@ class Worker {
   /// The same for an index outside an array: `array` is its type, as the compiler writes it.
   [[noreturn]] void crash_at_index(const char* array, int64_t index, const void* instruction);
 
-  /// The same for a thread that waits in vain.
-  [[noreturn]] void crash_in_spin(const void* instruction) { crash(kSpin, nullptr, instruction); }
+  /// The same when the watch says so, of a thread or of the whole launch.
+  void heed_watch(const void* instruction) {
+    if (progress.must_stop()) crash(kStopped, nullptr, instruction);
+  }
+  /// The same for a function that no device code may call.
+  [[noreturn]] void crash_in_exit(const void* instruction) { crash(kExit, nullptr, instruction); }
 
   AsyncCopies async_copies;
   Checks* checks = nullptr;  // null when they are off
-  Progress progress;
+  Progress progress{heed};
   Trace* trace = nullptr;  // null when no profile is wanted
   const uintptr_t program = program_start();
   const uintptr_t device = device_begin();  // at hand for the test of every access
@@ -189,7 +200,7 @@ class Worker {
   std::unique_ptr<Checks> own_checks_;
 
   sigjmp_buf crash_return_;
-  static constexpr int kIndex = 0, kSpin = -1;
+  static constexpr int kIndex = 0, kStopped = -1, kExit = -2;
   int crash_signal_ = 0;  // or one of these
   const char* crash_array_ = nullptr;
   int64_t crash_index_ = 0;

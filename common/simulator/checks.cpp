@@ -26,6 +26,15 @@ std::string number_of_line(const SourcePlace& place) {
   return "line " + std::to_string(place.line);
 }
 
+/// The four bytes that this address is among, the first of them lowest.
+uint32_t four_bytes_at(uintptr_t address) {
+  uint32_t value = 0;
+  for (uintptr_t byte = 0; byte < 4; ++byte)
+    value |= uint32_t{*reinterpret_cast<const unsigned char*>((address & ~uintptr_t{3}) + byte)}
+             << 8 * byte;
+  return value;
+}
+
 bool is_mapped(uintptr_t address) {
   const uintptr_t page = address & ~uintptr_t{4095};
   return msync(reinterpret_cast<void*>(page), 1, MS_ASYNC) == 0;
@@ -69,6 +78,8 @@ void Checks::begin_block(uint32_t launch, uint32_t block, int threads) {
   clock_.assign(warps, 1);
   barrier_clock_.assign(warps, 0);
   full_clock_.assign(warps, 0);
+  left_.assign(static_cast<size_t>(threads), {});
+  double_writes_.clear();
   if (pairs_used_.size() < warps) {
     pairs_used_.assign(warps, false);
     pair_clock_.assign(warps * 32 * 32, 0);
@@ -83,6 +94,26 @@ void Checks::begin_block(uint32_t launch, uint32_t block, int threads) {
 void Checks::barrier_passed(Where where) {
   for (size_t w = 0; w < clock_.size(); ++w) barrier_clock_[w] = ++clock_[w];
   barrier_ = place_of(where);
+}
+
+void Checks::barrier_without(int left, const char* barrier, Where where) {
+  const SourcePlace line = place_of(where);
+  count_finding({"note", 0, cudaSuccess}, line, [&] {
+    return "note in " + std::string(worker_.kernel()) + ", " + worker_.block_text() + "\n  " +
+           std::to_string(left) + (left == 1 ? " thread" : " threads") +
+           " had left the kernel when the others met at " + barrier + "  " + line_with_text(line) +
+           "\n  which waits for the threads that are still there; before sm_70 a GPU may wait for "
+           "ever\n"
+           "  likely: a return stands before the barrier; let every thread come to it, and put a "
+           "test "
+           "around the work\n";
+  });
+}
+
+void Checks::thread_left(int thread) {
+  settle();
+  const size_t warp = static_cast<size_t>(thread / 32);
+  left_[static_cast<size_t>(thread)] = {barrier_clock_[warp], full_clock_[warp]};
 }
 
 void Checks::warp_passed(int warp, unsigned lanes, unsigned living) {
@@ -116,9 +147,11 @@ bool Checks::ordered(const Record& before, bool is_global) const {
   const uint32_t me = static_cast<uint32_t>(worker_.current());
   if (before.thread == me) return true;
   const uint32_t warp = before.thread / 32;
-  if (before.time < barrier_clock_[warp]) return true;
+  const Left& left =
+      left_[before.thread];  // of what came after it left, nothing orders its accesses
+  if (before.time < std::min(barrier_clock_[warp], left.barrier)) return true;
   if (warp != me / 32) return false;
-  return before.time < full_clock_[warp] ||
+  return before.time < std::min(full_clock_[warp], left.full) ||
          before.time < pair_clock_[warp * 1024 + before.thread % 32 * 32 + me % 32];
 }
 
@@ -151,9 +184,14 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
   const bool atomic = kind == AccessKind::atomic;
   const bool after_atomic = cell.write_is_atomic && (atomic || (is_global && !writes));
   if ((cell.write_bytes & bytes) && !after_atomic && !ordered(cell.write, is_global) &&
-      !excused(cell.write))
-    report_race(cell.write, cell.write_is_atomic ? AccessKind::atomic : AccessKind::write, now,
-                kind, is_global, address);
+      !excused(cell.write)) {
+    const uint8_t both = cell.write_bytes & bytes;
+    if (kind == AccessKind::write && !cell.write_is_atomic)
+      double_writes_.push_back(double_write(cell.write, now, address, both, is_global));
+    else
+      report_race(cell.write, cell.write_is_atomic ? AccessKind::atomic : AccessKind::write, now,
+                  kind, is_global, address);
+  }
   if (writes) {
     for (const Record& read : cell.reads)
       if (!(atomic && is_global) && !ordered(read, is_global) && !excused(read))
@@ -175,6 +213,28 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
     second = now;
 }
 
+Checks::DoubleWrite Checks::double_write(const Record& before, const Record& now, uintptr_t address,
+                                         uint8_t bytes, bool is_global) const {
+  // The block that wrote before may run on another core, which says so just before it writes.
+  if (is_global && before.block != block_) worker_.progress.wait_for_others(address);
+  return {before, now, address, four_bytes_at(address), bytes, is_global};
+}
+
+void Checks::compare_double_writes() {
+  for (const DoubleWrite& both : double_writes_) {
+    const uint32_t differ = four_bytes_at(both.address) ^ both.value;
+    bool same = true;
+    for (int byte = 0; byte < 4; ++byte)
+      if (both.bytes >> byte & 1) same &= (differ >> 8 * byte & 0xff) == 0;
+    if (same)
+      note_same_value(both);
+    else
+      report_race(both.before, AccessKind::write, both.now, AccessKind::write, both.is_global,
+                  both.address);
+  }
+  double_writes_.clear();
+}
+
 bool Checks::in_allocation(uintptr_t address, size_t bytes) {
   for (const Allocation& recent : recent_)
     if (address - recent.begin < recent.bytes && address - recent.begin + bytes <= recent.bytes)
@@ -188,7 +248,9 @@ bool Checks::in_allocation(uintptr_t address, size_t bytes) {
 
 void Checks::global_access(uintptr_t address, size_t bytes, AccessKind kind,
                            const void* instruction) {
-  if (worker_.progress.access(address)) worker_.crash_in_spin(instruction);
+  worker_.progress.global_access(address);
+  if (heed) worker_.heed_watch(instruction);
+  settle();
   Record now = record_now(instruction);
   now.epoch = launch_;
   if (!in_allocation(address, bytes)) {
@@ -233,7 +295,9 @@ bool Checks::in_shared_array(uintptr_t address, size_t bytes) const {
 
 void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
                            const void* instruction) {
-  if (worker_.progress.access(address)) worker_.crash_in_spin(instruction);
+  worker_.progress.access(address);
+  if (heed) worker_.heed_watch(instruction);
+  settle();
   Record now = record_now(instruction);
   now.epoch = run_;
   const uintptr_t dynamic = reinterpret_cast<uintptr_t>(worker_.dynamic_shared());
@@ -387,6 +451,19 @@ std::string Checks::cause_of_race(const Record& before, AccessKind before_kind, 
     return "  likely: " + barrier + "after " + number_of_line(high) +
            ", before the loop comes back to " + number_of_line(low) + "\n";
   return "  likely: " + barrier + "between these lines\n";
+}
+
+void Checks::note_same_value(const DoubleWrite& both) {
+  const SimulatorScope scope;
+  const Finding finding{"note", array_at(both.is_global, both.address, worker_.static_shared()),
+                        cudaSuccess};
+  count_finding(finding, instruction_of(both.before), instruction_of(both.now), [&] {
+    return "note in " + std::string(worker_.kernel()) + ", " + name(both.is_global, both.address) +
+           "\n" + done_by(AccessKind::write) + place(both.before, both.is_global) +
+           done_by(AccessKind::write) + place(both.now, both.is_global) +
+           "  both wrote the same value, so the result is right whoever comes last\n"
+           "  likely: one thread is enough: if (threadIdx.x == 0), or if (lane == 0)\n";
+  });
 }
 
 void Checks::report_unwritten(const Record& now, bool is_global, uintptr_t address) {

@@ -31,7 +31,10 @@ class Checks {
   explicit Checks(Worker& worker);
 
   void begin_block(uint32_t launch, uint32_t block, int threads);
-  void barrier_passed(Where where);  // by the whole block
+  void barrier_passed(Where where);  // by all threads of the block that are still there
+  /// The barrier that is about to be passed did not wait for `left` threads: they are gone.
+  void barrier_without(int left, const char* barrier, Where where);
+  void thread_left(int thread);
   void warp_passed(int warp, unsigned lanes, unsigned living);
   /// The block has come to the declaration of the __shared__ array at this address.
   void declare(uintptr_t array);
@@ -42,6 +45,11 @@ class Checks {
   void atomic_elsewhere() { block_used_atomics_ = true; }
   /// Of what is neither device nor shared memory, nor the thread's own (Worker::is_private).
   void foreign_access(uintptr_t address, size_t bytes, AccessKind kind, const void* instruction);
+  /// The running thread has gone on since its last access, or is about to stop: what it wrote where
+  /// another thread had written can be looked at.
+  void settle() {
+    if (!double_writes_.empty()) compare_double_writes();
+  }
   /// A shuffle gave a lane the value of one that does not take part, and `why` it does not.
   void value_of_absent_lane(int thread, int lane, const std::string& why, Where where);
 
@@ -53,6 +61,22 @@ class Checks {
     uint32_t run = 0;  // the run of a block that `written` is of
     uint8_t written = 0;
   };
+  /// Two threads wrote the same bytes, and nothing orders them. Only after the second write shows
+  /// whether both wrote the same; the values are compared at the next thing that its thread does.
+  struct DoubleWrite {
+    Record before, now;
+    uintptr_t address;
+    uint32_t value;  // of the four bytes there, before the second write
+    uint8_t bytes;   // which of the four both wrote
+    bool is_global;
+  };
+  /// What a thread that has left the kernel took part in last.
+  struct Left {
+    uint32_t barrier = UINT32_MAX, full = UINT32_MAX;
+  };
+  DoubleWrite double_write(const Record& before, const Record& now, uintptr_t address,
+                           uint8_t bytes, bool is_global) const;
+  void compare_double_writes();
   Record record_now(const void* instruction) const;
   bool ordered(const Record& before, bool is_global) const;
   void visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now, bool is_global,
@@ -62,6 +86,7 @@ class Checks {
 
   void report_race(const Record& before, AccessKind before_kind, const Record& now,
                    AccessKind now_kind, bool is_global, uintptr_t address);
+  void note_same_value(const DoubleWrite& both);
   std::string cause_of_race(const Record& before, AccessKind before_kind, const Record& now,
                             AccessKind now_kind, bool is_global) const;
   void report_unwritten(const Record& now, bool is_global, uintptr_t address);
@@ -74,6 +99,8 @@ class Checks {
   uint32_t launch_ = 0, run_ = 0, block_ = 0;
   bool block_used_atomics_ = false;
   std::vector<uint32_t> clock_, barrier_clock_, full_clock_;  // of each warp
+  std::vector<Left> left_;                                    // of each thread
+  std::vector<DoubleWrite> double_writes_;                    // that the running thread is making
   std::vector<uint32_t> pair_clock_;                          // of each warp, 32×32 lanes
   std::vector<bool> pairs_used_;
   Allocation recent_[4];

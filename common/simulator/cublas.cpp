@@ -86,7 +86,7 @@ bool pointers_in_device_memory(const Gemm& g, const Matrices& matrices) {
        << matrices.name << " are not in device memory\n"
        << simulator::describe_address(
               reinterpret_cast<const void*>(found.bytes == 0 ? begin : end - sizeof(void*)));
-  simulator::publish(text.str());
+  simulator::publish(text.str(), cudaErrorIllegalAddress);
   return false;
 }
 
@@ -109,7 +109,7 @@ bool in_device_memory(const Gemm& g, const Matrices& matrices, int rows, int col
          << (begins_outside ? "does not begin" : "does not end") << " in device memory\n"
          << simulator::describe_address(
                 reinterpret_cast<const void*>(begins_outside ? begin : end - sizeof(float)));
-    simulator::publish(text.str());
+    simulator::publish(text.str(), cudaErrorIllegalAddress);
     return false;
   }
   return true;

@@ -28,10 +28,10 @@ using Instructions = std::tuple<std::string, uintptr_t, const void*, const void*
 std::mutex mutex;
 std::map<Lines, Found> all;                      // ordered by kind and line, on however many cores
 std::map<Instructions, Found*> by_instructions;  // the same, at hand
-size_t reports = 0;
+size_t reports = 0, notes = 0;
 
 int rank_of(std::string_view kind) {
-  return kind == "bounds" ? 0 : kind == "barrier" ? 1 : kind == "race" ? 2 : 3;
+  return kind == "bounds" ? 0 : kind == "barrier" ? 1 : kind == "race" ? 2 : kind == "init" ? 3 : 4;
 }
 
 Line line_of(const SourcePlace& place, const void* instruction) {
@@ -46,7 +46,8 @@ Found& at(const Finding& finding, Line first, Line second,
       all.try_emplace({rank_of(finding.kind), finding.kind, first, second, finding.array});
   if (is_new) {
     entry->second.error = finding.error;
-    if (++reports <= kMostReports) entry->second.report = report();
+    size_t& of_its_kind = finding.error == cudaSuccess ? notes : reports;
+    if (++of_its_kind <= kMostReports) entry->second.report = report();
   }
   return entry->second;
 }
@@ -88,7 +89,7 @@ std::pair<cudaError_t, std::string> take_findings() {
   }
   all.clear();
   by_instructions.clear();
-  reports = 0;
+  reports = notes = 0;
   return {error, text};
 }
 

@@ -13,9 +13,9 @@
 namespace simulator {
 
 struct Finding {
-  const char* kind;  // "race", "init", "bounds", "barrier"
-  uintptr_t array;   // anything that tells arrays apart
-  cudaError_t error;
+  const char* kind;   // "race", "init", "bounds", "barrier", or "note": what is no fault
+  uintptr_t array;    // anything that tells arrays apart
+  cudaError_t error;  // cudaSuccess for a note
 };
 
 /// Counts a finding at two instructions (or one, given twice). `report` makes all lines of the

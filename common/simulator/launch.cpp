@@ -47,12 +47,31 @@ class Pool {
     error_ = cudaSuccess;
     report_.clear();
     busy_ = static_cast<int>(threads_.size());
+    const double limit = access_limit(source_place(grid.launch.address).path, grid.launch.kernel);
+    for (size_t i = 0; i < workers_.size(); ++i) {
+      watches_[i].begin(threads_[i].native_handle());
+      if (workers_[i]) workers_[i]->go_on();
+    }
+    const uint64_t before = accesses();
     ++generation_;
     wake_.notify_all();
     const auto tenth = std::chrono::duration<double>(kLookEvery);
-    while (!done_.wait_for(lock, tenth, [&] { return busy_ == 0; }))
-      for (size_t i = 0; i < workers_.size() && checks_are_on(); ++i)
+    while (!done_.wait_for(lock, tenth, [&] { return busy_ == 0; })) {
+      if (!checks_are_on()) continue;
+      double seconds = 0;
+      for (size_t i = 0; i < workers_.size(); ++i) {
         if (workers_[i]) watches_[i].look(*workers_[i], threads_[i].native_handle());
+        seconds = std::max(seconds, watches_[i].seconds(threads_[i].native_handle()));
+      }
+      const uint64_t made = accesses() - before;
+      if (limit > 0 && static_cast<double>(made) > limit)
+        end_launch("it has made " + std::to_string(made) +
+                   " accesses to device memory; what it asks for by its "
+                   "file's header is " +
+                   std::to_string(static_cast<int64_t>(limit)) + " at most");
+      else if (launch_limit() > 0 && seconds > launch_limit())
+        end_launch("it has run for " + std::to_string(static_cast<int>(seconds)) + " s");
+    }
     return {error_, report_};
   }
 
@@ -65,6 +84,26 @@ class Pool {
   }
 
  private:
+  uint64_t accesses() const {
+    uint64_t sum = 0;
+    for (const Progress* worker : workers_)
+      if (worker) sum += worker->global;
+    return sum;
+  }
+
+  /// The first thread that heeds it ends the launch, with the report of where it is.
+  void end_launch(const std::string& why) {
+    launch_was_ended();
+    const int64_t done = std::min<int64_t>(next_block_, blocks_);
+    for (Progress* worker : workers_)
+      if (worker)
+        worker->stop("  the launch is ended here: " + why + "\n  " + std::to_string(done) +
+                     " of its " + std::to_string(blocks_) +
+                     " blocks have begun\n"
+                     "  likely: a loop makes far more turns than it should: look at its bound and "
+                     "its step\n");
+  }
+
   void work(size_t number) {
     Worker worker;
     int64_t seen = 0;
@@ -93,6 +132,7 @@ class Pool {
             *grid_, {static_cast<unsigned>(b % size.x), static_cast<unsigned>(b / size.x % size.y),
                      static_cast<unsigned>(b / (int64_t{size.x} * size.y))});
       } catch (const Fault& fault) {
+        worker.progress.go_on();
         const std::lock_guard lock(mutex_);
         // Of several faults the first block's, on however many cores: the blocks before it all ran.
         if (error_ == cudaSuccess || i < fault_block_) {
@@ -106,7 +146,7 @@ class Pool {
   }
 
   std::vector<std::thread> threads_;
-  std::vector<Progress*> workers_;
+  std::vector<Progress*> workers_;  // null until its thread has begun
   std::vector<SpinWatch> watches_;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
@@ -176,8 +216,9 @@ cudaError_t check_limits(const Launch& launch) {
   const size_t fixed = static_shared_bytes(launch.address);
   if (fixed > kSharedPerBlock) {  // nvcc would not have compiled it
     publish("shared memory in " + std::string(launch.kernel) + ": its __shared__ arrays take " +
-            std::to_string(fixed) + " bytes; CUDA allows " + std::to_string(kSharedPerBlock) +
-            " of static shared memory, and more only as extern __shared__\n");
+                std::to_string(fixed) + " bytes; CUDA allows " + std::to_string(kSharedPerBlock) +
+                " of static shared memory, and more only as extern __shared__\n",
+            cudaErrorInvalidValue);
     return cudaErrorInvalidValue;
   }
   if (launch.dynamic_shared > dynamic_shared_limit(launch.address, fixed))
@@ -209,10 +250,8 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
     if (error != cudaSuccess && outcome.first == cudaSuccess) outcome.first = error;
     outcome.second += reports;
   }
-  if (outcome.first != cudaSuccess) {
-    publish(outcome.second);
-    set_kernel_fault(outcome.first);
-  }
+  if (!outcome.second.empty()) publish(outcome.second, outcome.first);
+  if (outcome.first != cudaSuccess) set_kernel_fault(outcome.first);
 }
 
 }  // namespace simulator

@@ -258,9 +258,10 @@ void host_access(const void* address, const void* instruction) {
   const std::lock_guard lock(mutex);
   if (!told.insert(instruction).second) return;
   publish("bounds in host code  " +
-          source_line_with_text(static_cast<const char*>(instruction) - 1) +
-          "\n  device memory in host code; with a GPU the program would crash here\n"
-          "  likely: a cudaMemcpy to the host is missing\n");
+              source_line_with_text(static_cast<const char*>(instruction) - 1) +
+              "\n  device memory in host code; with a GPU the program would crash here\n"
+              "  likely: a cudaMemcpy to the host is missing\n",
+          cudaErrorIllegalAddress);
 }
 
 }  // namespace simulator

@@ -2,16 +2,21 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <mutex>
+#include <regex>
+#include <set>
+#include <sstream>
 #include <string_view>
+#include <vector>
 
 #include "common/simulator/device.hpp"
 
 namespace simulator {
 namespace {
 std::mutex mutex;
-std::string last;
+std::string last, last_with_error;
 }  // namespace
 
 std::string triple(uint3 index) {
@@ -59,17 +64,52 @@ std::string describe_address(const void* address) {
                     "is wrong\n");
 }
 
-void publish(const std::string& report) {
+namespace {
+
+/// The findings of a report: each begins on a line that is not indented.
+std::vector<std::string> findings_of(const std::string& report) {
+  std::vector<std::string> findings;
+  std::istringstream lines(report);
+  for (std::string line; std::getline(lines, line);) {
+    if (findings.empty() || !line.starts_with(' ')) findings.emplace_back();
+    findings.back() += line + "\n";
+  }
+  return findings;
+}
+
+/// "race, step1.cu:35 step1.cu:41": a finding's kind and its lines, of which `most` are wanted. One
+/// without lines is its first line.
+std::string kind_and_lines(const std::string& finding, size_t most) {
+  static const std::regex kLine("[^ /]+\\.(cu|cuh|cpp|hpp|h):[0-9]+");
+  std::sregex_iterator line(finding.begin(), finding.end(), kLine);
+  const std::sregex_iterator end;
+  if (line == end) return finding.substr(0, finding.find('\n'));
+  std::string text = finding.substr(0, finding.find(' ')) + ",";
+  for (; line != end && most > 0; ++line, --most) text += " " + line->str();
+  return text;
+}
+
+}  // namespace
+
+void publish(const std::string& report, cudaError_t error) {
+  static std::set<std::string> told;
   const std::lock_guard lock(mutex);
+  last = report;
+  const std::vector<std::string> findings = findings_of(report);
+  if (error != cudaSuccess && !findings.empty()) last_with_error = kind_and_lines(findings[0], 1);
   if (isatty(STDERR_FILENO) != 0)
     std::fputs("\r\033[K", stderr);  // a line of progress may stand there
-  std::fputs(report.c_str(), stderr);
-  last = report;
+  for (const std::string& finding : findings)
+    if (told.insert(kind_and_lines(finding, SIZE_MAX)).second) std::fputs(finding.c_str(), stderr);
 }
 
 std::string last_report() {
   const std::lock_guard lock(mutex);
   return last;
+}
+std::string last_finding() {
+  const std::lock_guard lock(mutex);
+  return last_with_error;
 }
 
 }  // namespace simulator

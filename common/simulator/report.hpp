@@ -4,6 +4,7 @@
 #include <source_location>
 #include <string>
 
+#include "runtime_api.h"
 #include "vector_types.h"
 
 namespace simulator {
@@ -15,9 +16,13 @@ std::string file_line(const std::source_location& where);
 /// One indented line: what lies at this address, or what device allocation is nearest.
 std::string describe_address(const void* address);
 
-/// Prints a report on stderr and keeps it for last_report().
-void publish(const std::string& report);
+/// Prints a report on stderr and keeps it for last_report(). It may be of several findings, each of
+/// which begins on a line that is not indented; one that the process has told before, by its kind
+/// and its lines of source, is not printed again. `error`: what the launch or call ends with.
+void publish(const std::string& report, cudaError_t error);
 /// The last report of this process; "" when there was none. For tests.
 std::string last_report();
+/// "race, step1_shared_tile.cu:35": the first finding of the last report with an error.
+std::string last_finding();
 
 }  // namespace simulator

@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <link.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -29,13 +30,26 @@ constexpr std::string_view kMarker = "_ZN9simulator12_GLOBAL__N_16markerE";
 // What the translator puts after each __shared__ array, with the array's name behind it.
 constexpr std::string_view kGapName = "simulator_gap_after_";
 
+struct Function {
+  uintptr_t address;  // in the file
+  const char* name;   // mangled
+  size_t source;      // of one that is known in one source only
+};
+
 struct Symbols {
   std::vector<SharedArray> shared;
   uintptr_t begin = 0;  // of the arrays and the gaps between them
   std::vector<int16_t> owners;
   uintptr_t marker_offset = 0;
-  std::map<uintptr_t, std::string> functions;  // by address in the file
-  std::map<uintptr_t, size_t> sources;         // of functions that are known in one source only
+  std::vector<Function> functions;  // by address
+
+  const Function* find(const void* address) const {
+    const uintptr_t at = reinterpret_cast<uintptr_t>(address) - program_start();
+    const auto found =
+        std::lower_bound(functions.begin(), functions.end(), at,
+                         [](const Function& f, uintptr_t a) { return f.address < a; });
+    return found == functions.end() || found->address != at ? nullptr : &*found;
+  }
 };
 
 bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> prefixes) {
@@ -112,10 +126,22 @@ void find_owners(Symbols& symbols, const Variables& gaps, const Variables& other
     fill(symbols.shared[i].offset, symbols.shared[i].bytes, static_cast<int16_t>(i));
 }
 
+/// The program's file; it stays where it is as long as the program runs.
+const char* map_program() {
+  const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  void* image = MAP_FAILED;
+  if (file >= 0 && fstat(file, &status) == 0)
+    image = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+  close(file);
+  if (image != MAP_FAILED) return static_cast<const char*>(image);
+  std::fputs("The simulator cannot read its program's file through /proc/self/exe.\n", stderr);
+  std::exit(2);
+}
+
 Symbols read_symbols() {
-  std::ifstream file("/proc/self/exe", std::ios::binary);
-  const std::vector<char> image{std::istreambuf_iterator<char>(file), {}};
-  const auto at = [&](size_t offset) { return image.data() + offset; };
+  const char* const image = map_program();
+  const auto at = [&](size_t offset) { return image + offset; };
   Symbols symbols;
   bool marker_found = false;
   std::set<std::string> with_gap;
@@ -132,10 +158,8 @@ Symbols read_symbols() {
       const char* name = names + table[i].st_name;
       if (type == STT_FILE) file_symbol = i;
       const size_t source = ELF64_ST_BIND(table[i].st_info) == STB_LOCAL ? file_symbol : 0;
-      if (type == STT_FUNC && table[i].st_value != 0) {
-        symbols.functions[table[i].st_value] = name;
-        symbols.sources[table[i].st_value] = source;
-      }
+      if (type == STT_FUNC && table[i].st_value != 0)
+        symbols.functions.push_back({table[i].st_value, name, source});
       if (type != STT_TLS || table[i].st_shndx == SHN_UNDEF) continue;
       if (name == kMarker) {
         symbols.marker_offset = table[i].st_value;
@@ -157,6 +181,8 @@ Symbols read_symbols() {
   }
   std::sort(symbols.shared.begin(), symbols.shared.end(),
             [](const SharedArray& a, const SharedArray& b) { return a.offset < b.offset; });
+  std::stable_sort(symbols.functions.begin(), symbols.functions.end(),
+                   [](const Function& a, const Function& b) { return a.address < b.address; });
   for (SharedArray& array : symbols.shared) array.declares_itself = with_gap.contains(array.symbol);
   find_owners(symbols, gaps, others);
   return symbols;
@@ -189,24 +215,21 @@ size_t thread_local_bytes() {
 }
 
 size_t static_shared_bytes(const void* kernel) {
-  const auto found =
-      symbols().functions.find(reinterpret_cast<uintptr_t>(kernel) - program_start());
-  if (found == symbols().functions.end() || !found->second.starts_with("_Z")) return 0;
-  const std::string prefix = "_ZZ" + found->second.substr(2) + "E";
-  const size_t source = symbols().sources.at(found->first);
+  const Function* function = symbols().find(kernel);
+  if (function == nullptr || !std::string_view(function->name).starts_with("_Z")) return 0;
+  const std::string prefix = "_ZZ" + std::string(function->name + 2) + "E";
   size_t bytes = 0;
   for (const SharedArray& array : shared_arrays())
-    if (array.source == source && array.symbol.starts_with(prefix)) bytes += array.bytes;
+    if (array.source == function->source && array.symbol.starts_with(prefix)) bytes += array.bytes;
   return bytes;
 }
 
 std::string function_name(const void* address) {
-  const auto found =
-      symbols().functions.find(reinterpret_cast<uintptr_t>(address) - program_start());
-  if (found == symbols().functions.end()) return "";
+  const Function* function = symbols().find(address);
+  if (function == nullptr) return "";
   int status = 0;
-  char* text = abi::__cxa_demangle(found->second.c_str(), nullptr, nullptr, &status);
-  std::string name = status == 0 ? text : found->second;
+  char* text = abi::__cxa_demangle(function->name, nullptr, nullptr, &status);
+  std::string name = status == 0 ? text : function->name;
   std::free(text);
   // Of "void a::(anonymous namespace)::kernel<(int)4>(float*)" the last part, without casts.
   for (const std::string_view unwanted : {"(anonymous namespace)::", "(int)", "(unsigned int)"})

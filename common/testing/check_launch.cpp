@@ -1,9 +1,15 @@
 // What the chapters' tests share: one launch, checked from all sides.
 #include "common/testing/testing.hpp"
 
+#include <cstdlib>
 #include <numeric>
 
 namespace tutorial {
+
+std::string wanted_step() {
+  const char* step = std::getenv("TUTORIAL_STEP");
+  return step == nullptr ? "" : step;
+}
 
 Counts counts_of(const std::function<void()>& launch) {
   start_profile();
@@ -37,7 +43,8 @@ void check_launch(const std::function<void(float*)>& launch, const Expected& wan
     if (!output.guards_intact())
       FAIL_CHECK("the kernel wrote outside of " << layout.name << ", just before or after it");
   } catch (const CudaError& error) {
-    FAIL_CHECK(error.what());
+    const std::string finding = last_finding();
+    FAIL_CHECK((finding.empty() ? error.what() : finding + ", above"));
     cudaGetLastError();  // a later test must not meet this test's error
     if (cudaDeviceSynchronize() != cudaSuccess)
       FAIL_CHECK(

@@ -7,13 +7,16 @@
 #include <exception>
 #include <iostream>
 #include <map>
+#include <set>
 #include <string>
 
 #include "common/backend/backend.hpp"
+#include "common/testing/testing.hpp"
 
 namespace {
 
 std::map<std::string, int> skips;  // reason → how often
+std::set<std::string> skipped_steps;
 
 // Catch2 counts the skipped test cases; this remembers why.
 class SkipListener : public Catch::EventListenerBase {
@@ -27,12 +30,24 @@ class SkipListener : public Catch::EventListenerBase {
 };
 CATCH_REGISTER_LISTENER(SkipListener)
 
+// progress.py collects these lines.
+void say_what_was_skipped() {
+  for (const std::string& step : skipped_steps) std::cout << "skipped step " << step << '\n';
+  for (const auto& [reason, count] : skips)
+    std::cout << "skipped " << count << (count == 1 ? " time: " : " times: ") << reason << '\n';
+  std::cout << std::flush;
+}
+
 }  // namespace
+
+void tutorial::note_skipped_step(const std::string& name, const std::string& reason) {
+  skipped_steps.insert(name + ": " + reason);
+}
 
 int main(int argc, char** argv) {
   Catch::Session session;
   if (const int status = session.applyCommandLine(argc, argv); status != 0) return status;
-  const Catch::ConfigData& asked = session.configData();
+  Catch::ConfigData& asked = session.configData();
   // CTest lists the tests while it builds, perhaps on a machine that cannot run them.
   const bool lists = asked.showHelp || asked.libIdentify || asked.listTests || asked.listTags ||
                      asked.listReporters || asked.listListeners;
@@ -40,6 +55,7 @@ int main(int argc, char** argv) {
 
   // A reporter that the user chose may write XML to the same stream.
   const bool for_people = asked.reporterSpecifications.empty();
+  if (for_people) asked.reporterSpecifications.push_back({"brief", {}, {}, {}});  // reporter.cpp
   try {
     tutorial::require_device();
     if (for_people) std::cout << "device: " << tutorial::device_description() << std::endl;
@@ -47,18 +63,9 @@ int main(int argc, char** argv) {
     std::cerr << error.what() << std::endl;
     return 2;
   }
+  tutorial::set_launch_limit(60);  // seconds: no launch of the tests takes a tenth of it
 
   const int status = session.run();
-  int total = 0;
-  for (const auto& [reason, count] : skips) total += count;
-  if (for_people && total > 0) {
-    std::cout << "skipped " << total << (total == 1 ? " time:" : " times:");
-    const char* separator = " ";
-    for (const auto& [reason, count] : skips) {
-      std::cout << separator << reason << " (" << count << ")";
-      separator = "; ";
-    }
-    std::cout << std::endl;
-  }
+  if (for_people) say_what_was_skipped();
   return status;
 }

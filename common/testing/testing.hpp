@@ -19,19 +19,39 @@
 
 namespace tutorial {
 
-/// The step; skips the test, with the reason, when it cannot run on the backend at hand. The
-/// closing summary counts these.
+/// A step of which a test was to be run on this backend, and was not. The program's closing summary
+/// names it.
+void note_skipped_step(const std::string& name, const std::string& reason);
+
+/// The one step that is to be tested, from TUTORIAL_STEP in the environment; "" for all.
+std::string wanted_step();
+
+/// The steps that can run on the backend at hand, and are wanted; skips the test when there are
+/// none.
+template <class Launcher>
+std::vector<Step<Launcher>> runnable(const std::vector<Step<Launcher>>& list) {
+  std::vector<Step<Launcher>> here;
+  for (const auto& step : list) {
+    if (!wanted_step().empty() && wanted_step() != step.name) continue;
+    const std::string reason = why_not_here(step.needs);
+    if (reason.empty())
+      here.push_back(step);
+    else
+      note_skipped_step(step.name, reason);
+  }
+  if (here.empty()) SKIP("none of its steps can run here, or is wanted");
+  return here;
+}
+/// The same of one step.
 template <class Launcher>
 Step<Launcher> runnable(const Step<Launcher>& step) {
-  const std::string reason = why_not_here(step.needs);
-  if (!reason.empty()) SKIP(step.name << ": " << reason);
-  return step;
+  return runnable(std::vector{step}).front();
 }
 
 /// In a TEST_CASE: runs what follows once for each step of `list`, which may be a temporary.
 ///
 ///   const auto step = EACH_STEP(steps);
-#define EACH_STEP(list) ::tutorial::runnable(GENERATE_COPY(from_range(list)))
+#define EACH_STEP(list) GENERATE_COPY(from_range(::tutorial::runnable(list)))
 
 /// What the kernels that `launch` launches did, all together; on a GPU nothing is counted.
 Counts counts_of(const std::function<void()>& launch);

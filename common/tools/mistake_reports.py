@@ -6,7 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-FROM_SIMULATOR = ("barrier", "bounds", "race", "init")
+FROM_SIMULATOR = ("barrier", "bounds", "race", "init", "endless")
 KINDS = ("launch", *FROM_SIMULATOR, "poison", "nan", "value")
 # common/compare/: a report is one of these by the elements that it shows.
 ELEMENT = {"value": r"got -?([0-9.]|inf)", "nan": r"got -?nan,", "poison": r"got -?nan \(never written\)"}
@@ -52,10 +52,12 @@ def run(field, folders, program, scratch):
     """Runs the tests: what is wrong with how they end, if something is."""
     seconds = os.environ.get("CHECK_MISTAKE_SECONDS", "120")
     end = time.monotonic() + float(seconds)
+    step = re.fullmatch(r"step\d+_(.*)\.cu", field["file"])
+    environment = {**os.environ, **({"TUTORIAL_STEP": step[1]} if step else {})}  # the other steps are right
     # The compact reporter does not wrap lines. The two streams apart, so that no line is torn.
     with open(scratch / "out", "wb") as out, open(scratch / "err", "wb") as err:
         process = subprocess.Popen([program.resolve(), "--reporter", "compact", field["tests"]],
-                                   stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+                                   stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment)
     try:
         while True:
             status = process.poll()

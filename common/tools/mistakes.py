@@ -17,7 +17,7 @@ import mistake_reports
 from project import ROOT, chapters, find_chapter, no_chapter
 
 FIELDS = ("name", "seen", "check", "line", "says", "tests", "file")
-NEEDED_BY = {**dict.fromkeys(("race", "init", "bounds", "barrier", "launch"), "line"),
+NEEDED_BY = {**dict.fromkeys(("race", "init", "bounds", "barrier", "endless", "launch"), "line"),
              **dict.fromkeys(("value", "nan", "poison"), "says")}
 SOURCES = (".cu", ".cuh", ".cpp", ".hpp")
 NOT_IN_LIBRARY = re.compile(r"(.*/)?(main\.cpp|program\.cpp|tests\.cpp|tests/.*)")  # as in Tutorial.cmake

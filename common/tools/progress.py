@@ -3,8 +3,8 @@
 
 usage: common/tools/progress.py COMMAND…
 
-On a terminal that line is overwritten; elsewhere there is one a minute. What a compiler or a failing
-test says is printed in full. A build ends in "built 57 files in 80 s", if there was something to build;
+On a terminal that line is overwritten; elsewhere there is one a minute. What a compiler says is printed
+in full; what failing tests say up to some 60 lines, and what the simulator found once. A build ends in "built 57 files in 80 s", if there was something to build;
 tests end in CTest's own "100% tests passed …". Exits as COMMAND does.
 """
 import collections
@@ -23,6 +23,9 @@ BUILD_NOISE = re.compile(  # of ninja, make and CMake; what they say of errors i
     r"|(Consolidate compiler generated|Scanning) dependencies|-- |Preset CMake variables:|  \w+(:\w+)?="
 )
 RESULT = re.compile(r" *(\d+/\d+) Test +#\d+: (.*?) \.*\s*(Passed|\*\*\*Skipped)?\s+[\d.]+ sec")
+FINDING = re.compile(r"[a-z ]+ in ")  # common/simulator/: the lines after it are indented
+TEST_CHATTER = re.compile(r"device: |skipped |Filters: |Randomness seeded|\d+ of \d+ test cases failed")
+MOST_LINES = 60
 TEST_NOISE = re.compile(r"Internal ctest|\s+Start +\d+: |Errors while running|Output from these|Use \"--rerun")
 
 
@@ -74,25 +77,64 @@ def follow_build(lines, screen):
 
 
 def skipped(folder):
-    """Why steps were skipped: CTest shows what a test says only if it fails."""
+    """What could not run: CTest shows what a test says only if it fails."""
     log = Path(folder, "Testing/Temporary/LastTest.log")
     if not log.exists():
         return []
-    reasons = re.findall(r"^skipped \d+ times?: (.*)", log.read_text(errors="replace"), re.MULTILINE)
-    counts = sorted(collections.Counter(reasons).items())
-    lines = [f"  in {count} test{'s' * (count != 1)}: {reason}" for reason, count in counts]
-    return ["Skipped, which is no pass (in brackets: how often in a test):", *lines] if lines else []
+    text = log.read_text(errors="replace")
+    steps = re.findall(r"^skipped step (.*)", text, re.MULTILINE)
+    tests = re.findall(r"^skipped \d+ times?: (.*)", text, re.MULTILINE)
+    lines = [f"  step {step} (in {count} test{'s' * (count != 1)})" for step, count in sorted(collections.Counter(steps).items())]
+    lines += [f"  {count} test{'s' * (count != 1)}: {reason}" for reason, count in sorted(collections.Counter(tests).items())]
+    return ["Skipped, which is no pass:", *lines] if lines else []
+
+
+class Failures:
+    """What failing tests say. One fault is found in many tests: its report is shown once."""
+
+    def __init__(self, screen):
+        self.screen, self.told, self.report, self.lines, self.more = screen, set(), [], 0, 0
+
+    def line(self, line):
+        if self.report and line.startswith(" "):
+            self.report.append(line)
+            return
+        self.end_report()
+        if FINDING.match(line):
+            self.report = [line]
+        elif line and not TEST_CHATTER.match(line):
+            self.say([line])
+
+    def end_report(self):
+        if self.report:
+            place = tuple(re.findall(r"[^ /]+\.(?:cu|cuh|cpp|hpp|h):\d+", "\n".join(self.report)))
+            key = (self.report[0].split()[0], place or self.report[0])
+            if key not in self.told:
+                self.told.add(key)
+                self.say(self.report)
+        self.report = []
+
+    def say(self, lines):
+        if self.lines + len(lines) > MOST_LINES and self.lines > 0:
+            self.more += len(lines)
+            return
+        for line in lines:
+            self.screen.say(line)
+        self.lines += len(lines)
 
 
 def follow_tests(lines, screen):
     """Shows the lines of ctest; returns what to say at the end."""
     folder, failed, closing = ".", [], []
-    in_failure = in_list = False
+    in_list = False
+    failures = Failures(screen)
     for line in lines:
         result = RESULT.match(line)
         if result and result[3]:
+            failures.end_report()
             screen.progress(f"[{result[1]}] {result[2]}")
-            in_failure = False
+        elif result:
+            failures.end_report()
         elif line.startswith("Test project "):
             folder = line[len("Test project "):]
         elif re.match(r"\d+% tests passed, ", line):
@@ -103,9 +145,11 @@ def follow_tests(lines, screen):
             failed += [line] * in_list
             if line.startswith("Total Test time"):
                 closing.insert(0, line)
-        elif not TEST_NOISE.match(line) and (line or in_failure):
-            screen.say(line)
-            in_failure = True
+        elif not TEST_NOISE.match(line):
+            failures.line(line)
+    failures.end_report()
+    if failures.more:
+        screen.say(f"… and {failures.more} lines more: {folder}/Testing/Temporary/LastTest.log has all")
     return [*failed, *skipped(folder), *closing]
 
 

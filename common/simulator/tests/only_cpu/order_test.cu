@@ -47,6 +47,13 @@ __global__ void works_long(const int* in, int count, int* out) {
   out[0] = sum;
 }
 
+constexpr int kEndless = __LINE__ + 4;
+__global__ void counts_for_ever(unsigned from) {
+  unsigned i = from;
+  if (threadIdx.x == 7)
+    while (i != 8) i += i % 2 == 0 ? 2 : 0;
+}
+
 std::vector<int> counted(int count) {
   std::vector<int> values(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) values[static_cast<size_t>(i)] = i;
@@ -138,7 +145,7 @@ TEST_CASE("a thread that spins for ever is reported", "[order]") {
   const Outcome on_flag;
   CHECK(on_flag.error == cudaErrorLaunchFailure);
   CHECK_THAT(on_flag.report,
-             ContainsSubstring("barrier in waits_for_flag, block (0,0) thread (0,0)  "
+             ContainsSubstring("endless in waits_for_flag, block (0,0) thread (0,0)  "
                                "order_test.cu:" +
                                std::to_string(kSpin) + "   "));
   waits_for_lock<<<1, 2>>>(flag.data());
@@ -149,6 +156,49 @@ TEST_CASE("a thread that spins for ever is reported", "[order]") {
   const tutorial::DeviceBuffer<int> in(counted(1000));
   works_long<<<1, 1>>>(in.data(), 10'000'000, out.data());
   CHECK(Outcome{}.error == cudaSuccess);
+  counts_for_ever<<<2, 32>>>(1);
+  const Outcome endless;
+  CHECK(endless.error == cudaErrorLaunchFailure);
+  CHECK_THAT(
+      endless.report,
+      ContainsSubstring("endless in counts_for_ever, block (0,0) thread (7,0)  order_test.cu:" +
+                        std::to_string(kEndless)));
+  CHECK_THAT(endless.report, ContainsSubstring("likely: a loop does not end"));
+}
+
+TEST_CASE("a launch that does far more than it should is ended", "[order]") {
+  const Restored restored;
+  simulator::switch_checks(true);
+  simulator::set_thread_order(0);
+  tutorial::DeviceBuffer<int> in(counted(1000)), out(1);
+  SECTION("by accesses") {
+    std::string file, name;
+    tutorial::set_access_limit([&](const std::string& path, const std::string& kernel) {
+      file = path.substr(path.rfind('/') + 1), name = kernel;
+      return 1e6;
+    });
+    works_long<<<1, 1>>>(in.data(), 100'000, out.data());
+    CHECK(Outcome{}.error == cudaSuccess);
+    CHECK(file + " " + name == "order_test.cu works_long");
+    works_long<<<3, 1>>>(in.data(), 2'000'000'000, out.data());
+    tutorial::set_access_limit({});
+    const Outcome outcome;
+    CHECK(outcome.error == cudaErrorLaunchFailure);
+    CHECK_THAT(
+        outcome.report,
+        ContainsSubstring("endless in works_long, block (0,0) thread (0,0)  order_test.cu:"));
+    CHECK_THAT(outcome.report, ContainsSubstring("the launch is ended here: it has made"));
+    CHECK_THAT(outcome.report, ContainsSubstring("of its 3 blocks have begun"));
+  }
+  SECTION("by time, and the launches after it sooner") {
+    tutorial::set_launch_limit(1);
+    works_long<<<1, 1>>>(in.data(), 2'000'000'000, out.data());
+    CHECK_THAT(Outcome{}.report, ContainsSubstring("the launch is ended here: it has run for 1 s"));
+    CHECK(simulator::launch_limit() < 1);
+    tutorial::set_launch_limit(0);
+    works_long<<<1, 1>>>(in.data(), 3'000'000, out.data());
+    CHECK(Outcome{}.error == cudaSuccess);
+  }
 }
 
 TEST_CASE("a kernel's fault shows in every host thread", "[order]") {

@@ -23,11 +23,12 @@ struct Outcome {
 struct Restored {
   const uint64_t order = simulator::thread_order();
   const bool checks = simulator::checks_are_on();
-  const double patience = simulator::patience();
+  const double patience = simulator::patience(), limit = simulator::launch_limit();
   ~Restored() {
     simulator::set_thread_order(order);
     simulator::switch_checks(checks);
     simulator::set_patience(patience);
+    simulator::set_launch_limit(limit);
   }
 };
 

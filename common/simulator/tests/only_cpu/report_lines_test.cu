@@ -8,11 +8,12 @@ std::string line(int number) {
 }
 
 /// Several instructions in each of two lines.
-constexpr int kWrites = __LINE__ + 4, kReads = __LINE__ + 6;
+constexpr int kWrites = __LINE__ + 5, kReads = __LINE__ + 7;
 template <bool RIGHT>
 __global__ void several_a_line(int* out) {
   __shared__ int a[32], b[32];
-  a[threadIdx.x] = 1, a[(threadIdx.x + 8) % 32] = 1, a[(threadIdx.x + 16) % 32] = 1;
+  const int me = threadIdx.x;
+  a[me] = me, a[(me + 8) % 32] = me, a[(me + 16) % 32] = me;
   if (RIGHT) __syncthreads();
   b[threadIdx.x] = a[31 - threadIdx.x] + a[(threadIdx.x + 1) % 32] + a[threadIdx.x ^ 5];
   out[threadIdx.x] = b[threadIdx.x];
@@ -58,7 +59,7 @@ __global__ void reads_and_writes_in_a_line(int* out) {
   out[threadIdx.x] = slots[threadIdx.x];
 }
 __global__ void one_place(int* out) {
-  out[threadIdx.x / 2] = 1;
+  out[threadIdx.x / 2] = static_cast<int>(threadIdx.x);
 }
 __global__ void half_atomic(int* out) {
   if (threadIdx.x == 40)
@@ -76,7 +77,7 @@ __global__ void next_block_reads(int* data, int* out) {
 TEST_CASE("instructions of the same two lines make one report", "[checks]") {
   tutorial::DeviceBuffer<int> out(32);
   several_a_line<true><<<1, 32>>>(out.data());
-  const Outcome right;  // all three writes of a line give one value, and still race
+  const Outcome right;
   CHECK(count_of(right.report, "race in") == 1);
   CHECK_THAT(right.report, ContainsSubstring("likely: two threads write the same element"));
   several_a_line<false><<<1, 32>>>(out.data());

@@ -2,6 +2,7 @@
 // crashes.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -14,9 +15,9 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 constexpr int kEarlyLine = __LINE__ + 3;
-__global__ void leaves_early(int limit) {
-  if (static_cast<int>(threadIdx.x) >= limit) return;
-  __syncthreads();
+__global__ void some_at_a_barrier(int limit) {
+  if (static_cast<int>(threadIdx.x) < limit) __syncthreads();
+  __syncthreads_or(0);
 }
 
 constexpr int kTwoLine = __LINE__ + 3;
@@ -47,6 +48,10 @@ __global__ void recurse(volatile int* out, int depth) {
   volatile char page[3000] = {};
   out[0] = page[depth % 3000];
   if (depth >= 0) recurse(out, depth + 1);
+}
+__global__ void ends_the_program(int* out) {
+  if (threadIdx.x == 3) exit(4);
+  out[threadIdx.x] = 1;
 }
 __global__ void throws() {
   throw std::runtime_error("thrown in a kernel");
@@ -84,12 +89,15 @@ cudaError_t error_of_launch() {
 }  // namespace
 
 TEST_CASE("a barrier that some threads never reach is reported", "[simulator]") {
-  leaves_early<<<dim3(3, 2), 64>>>(40);
+  some_at_a_barrier<<<dim3(3, 2), 64>>>(40);
   CHECK(error_of_launch() == cudaErrorLaunchFailure);
   const std::string report = simulator::last_report();
-  CHECK_THAT(report, ContainsSubstring("barrier in leaves_early, block (0,0)"));
-  CHECK_THAT(report, ContainsSubstring("40 threads wait at __syncthreads()  " + here(kEarlyLine)));
-  CHECK_THAT(report, ContainsSubstring("24 threads left the kernel  first: thread (40,0)"));
+  CHECK_THAT(report, ContainsSubstring("barrier in some_at_a_barrier, block (0,0)"));
+  CHECK_THAT(report,
+             ContainsSubstring("40 threads wait at __syncthreads()  " + here(kEarlyLine - 1)));
+  CHECK_THAT(report,
+             ContainsSubstring("24 threads wait at __syncthreads_or()  " + here(kEarlyLine)));
+  CHECK_THAT(report, ContainsSubstring("first: thread (40,0)"));
 }
 
 TEST_CASE("threads at different barriers are reported with both lines", "[simulator]") {
@@ -123,6 +131,11 @@ TEST_CASE("a crash of one thread ends the launch, not the program", "[simulator]
   recurse<<<1, 32>>>(reinterpret_cast<int*>(buffer), 0);
   CHECK(error_of_launch() == cudaErrorLaunchFailure);
   CHECK_THAT(simulator::last_report(), ContainsSubstring("stack in recurse"));
+
+  ends_the_program<<<1, 32>>>(reinterpret_cast<int*>(buffer));
+  CHECK(error_of_launch() == cudaErrorLaunchFailure);
+  CHECK_THAT(simulator::last_report(),
+             ContainsSubstring("exit in ends_the_program, block (0,0) thread (3,0)"));
 
   throws<<<2, 64>>>();
   CHECK(error_of_launch() == cudaErrorLaunchFailure);
@@ -164,6 +177,7 @@ __device__ void waits() noexcept {
 }
 __global__ void waits_in_noexcept() {
   if (threadIdx.x < 32) waits();
+  __syncthreads();
 }
 __global__ void throws_int() {
   throw 42;
@@ -215,7 +229,7 @@ TEST_CASE("freed device memory can no longer be read", "[simulator]") {
 }
 
 TEST_CASE("a kernel's fault shows at the next call that waits", "[simulator]") {
-  leaves_early<<<1, 64>>>(40);
+  some_at_a_barrier<<<1, 64>>>(40);
   CHECK(cudaDeviceSynchronize() == cudaErrorLaunchFailure);
   CHECK(cudaGetLastError() == cudaErrorLaunchFailure);
   CHECK(cudaGetLastError() == cudaSuccess);
