@@ -148,7 +148,7 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   if (checks_are_on() && own_checks_ == nullptr) own_checks_ = std::make_unique<Checks>(*this);
   checks = checks_are_on() ? own_checks_.get() : nullptr;
   if (checks)
-    checks->begin_block(grid.number, block.x + gridDim.x * (block.y + gridDim.y * block.z),
+    checks->begin_block(*grid.operation, block.x + gridDim.x * (block.y + gridDim.y * block.z),
                         static_cast<int>(threads_.size()));
   async_copies.begin_block();
   trace = profiling() ? &own_trace_ : nullptr;
@@ -486,11 +486,7 @@ std::string Worker::block_text() const {
 }
 
 std::string Worker::place(uint32_t thread, uint32_t block) const {
-  const dim3& grid = grid_->launch.grid;
-  const dim3& size = grid_->launch.block;
-  return "block " + triple({block % grid.x, block / grid.x % grid.y, block / (grid.x * grid.y)}) +
-         " thread " +
-         triple({thread % size.x, thread / size.x % size.y, thread / (size.x * size.y)});
+  return place_in_grid(grid_->launch.grid, grid_->launch.block, block, thread);
 }
 
 /// "left the kernel", "wait at a shuffle  file.cu:33   text for the lanes 0xff".

@@ -17,6 +17,7 @@
 #include "common/simulator/device.hpp"
 #include "common/simulator/order.hpp"
 #include "common/simulator/spin_watch.hpp"
+#include "common/simulator/stream_order.hpp"
 #include "common/simulator/symbols.hpp"
 #include "common/simulator/trace.hpp"
 #include "device_functions.h"
@@ -40,8 +41,8 @@ struct Grid {
   void (*call)(const void*);
   const void* context;
   size_t context_bytes;
-  uint32_t number;  // of the launch, from 1
-  uint64_t order;   // 0, or the seed of a shuffled order of threads
+  const Operation* operation;
+  uint64_t order;  // 0, or the seed of a shuffled order of threads
 };
 
 /// A worker runs blocks, one after another, on the OS thread that made it.

@@ -116,7 +116,7 @@ class Pool {
       lock.unlock();
       run_blocks(worker);
       if (worker.trace)
-        add_profile(grid_->launch.kernel, grid_->launch.address, grid_->number,
+        add_profile(grid_->launch.kernel, grid_->launch.address, grid_->operation->number,
                     worker.trace->take());
       lock.lock();
       if (--busy_ == 0) done_.notify_all();
@@ -239,8 +239,9 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
     set_last_error(refused);
     return;
   }
-  static std::atomic<uint32_t> launches = 0;
-  const Grid grid{launch, call, context, context_bytes, ++launches, thread_order()};
+  const Operation operation =
+      begin_operation(launch.kernel, launch.stream, launch.grid, launch.block);
+  const Grid grid{launch, call, context, context_bytes, &operation, thread_order()};
   std::pair<cudaError_t, std::string> outcome;
   {
     const std::lock_guard lock(launch_mutex);

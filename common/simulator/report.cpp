@@ -25,6 +25,14 @@ std::string triple(uint3 index) {
   return text + ")";
 }
 
+std::string place_in_grid(const dim3& grid, const dim3& block, uint32_t block_number,
+                          uint32_t thread_number) {
+  const auto of = [](uint32_t number, const dim3& size) {
+    return triple({number % size.x, number / size.x % size.y, number / (size.x * size.y)});
+  };
+  return "block " + of(block_number, grid) + " thread " + of(thread_number, block);
+}
+
 std::string file_line(const std::source_location& where) {
   const std::string_view path = where.file_name();
   return std::string(path.substr(path.rfind('/') + 1)) + ":" + std::to_string(where.line());
