@@ -37,7 +37,7 @@ __global__ void shared_tile_kernel(const float* A, const float* B, float* C, int
     for (int k = 0; k < TILE; ++k) sum += As[ty][k] * Bs[k][tx];
     __syncthreads();  // nobody writes the next tiles before all have read these
   }
-  // A thread outside of C must not return earlier: the barriers wait for all threads of the block.
+  // A thread outside of C must not return earlier: the others need what it loads.
   if (row < M && col < N) C[row * N + col] = sum;
 }
 

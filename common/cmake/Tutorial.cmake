@@ -17,7 +17,7 @@ endif()
 # rewrites the two constructs that are not C++, and the host compiler compiles the result with the calls
 # that -fsanitize=thread,alignment,bounds makes at every memory access; the simulator, not the
 # sanitizers' own libraries, defines the functions called. (So the option must not reach the linker.)
-set(tutorial_kernel_options -fsanitize=thread,alignment,bounds -fsanitize-coverage=trace-pc
+set(tutorial_kernel_options -fsanitize=thread,alignment,bounds,object-size -fsanitize-coverage=trace-pc
   -fno-reorder-blocks -fno-tree-sra -Wno-unknown-pragmas -fstack-clash-protection -Wno-tsan -O1 -g -gdwarf-4)
 
 # Headers that many sources include, compiled once for all that are compiled with the same options: <target> with

@@ -194,8 +194,19 @@ class CrashGuard {
     return nullptr;
 #endif
   }
+  static uintptr_t stack_of([[maybe_unused]] const void* context) {
+#if defined(__x86_64__)
+    return static_cast<uintptr_t>(
+        static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+#elif defined(__aarch64__)
+    return static_cast<const ucontext_t*>(context)->uc_mcontext.sp;
+#else
+    return 0;
+#endif
+  }
   static void on_signal(int signal, siginfo_t* info, void* context) {
-    if (Worker* worker = the_worker) worker->crash(signal, info->si_addr, instruction_of(context));
+    if (Worker* worker = the_worker)
+      worker->crash(signal, info->si_addr, instruction_of(context), stack_of(context));
     std::signal(signal, SIG_DFL);  // not a kernel's: the program ends as it would without us
     std::raise(signal);
   }

@@ -49,6 +49,21 @@ __global__ void recurse(volatile int* out, int depth) {
   out[0] = page[depth % 3000];
   if (depth >= 0) recurse(out, depth + 1);
 }
+__device__ __noinline__ void writes_at(volatile float* array, long i) {
+  array[i] = 1;
+}
+constexpr int kLocalLine = __LINE__ + 4;
+__global__ void leaves_local_array(int by, float* out) {
+  float local[8] = {};
+  float* const p = local;
+  for (int i = 0; i < 8 + by; ++i) p[i] = static_cast<float>(i);
+  for (int i = 0; i < 8; ++i) out[i] = p[i];
+}
+__global__ void writes_far_from_local_array(long distance, float* out) {
+  volatile float local[8] = {};
+  writes_at(local, distance);
+  out[0] = local[0];
+}
 __global__ void ends_the_program(int* out) {
   if (threadIdx.x == 3) exit(4);
   out[threadIdx.x] = 1;
@@ -136,6 +151,22 @@ TEST_CASE("a crash of one thread ends the launch, not the program", "[simulator]
   CHECK(error_of_launch() == cudaErrorLaunchFailure);
   CHECK_THAT(simulator::last_report(),
              ContainsSubstring("exit in ends_the_program, block (0,0) thread (3,0)"));
+
+  leaves_local_array<<<1, 1>>>(0, buffer);
+  CHECK(error_of_launch() == cudaSuccess);
+  leaves_local_array<<<1, 1>>>(1, buffer);
+  CHECK(error_of_launch() == cudaErrorIllegalAddress);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("bounds in leaves_local_array"));
+  CHECK_THAT(simulator::last_report(), ContainsSubstring(here(kLocalLine)));
+  CHECK_THAT(simulator::last_report(),
+             ContainsSubstring("past the end of a local variable or array"));
+  for (long distance :
+       {-30'000L, -32'000L}) {  // the guard page is 124 KB below a stack's beginning
+    writes_far_from_local_array<<<1, 1>>>(distance, buffer);
+    CHECK(error_of_launch() == cudaErrorIllegalAddress);
+    CHECK_THAT(simulator::last_report(),
+               ContainsSubstring("bounds in writes_far_from_local_array"));
+  }
 
   throws<<<2, 64>>>();
   CHECK(error_of_launch() == cudaErrorLaunchFailure);
