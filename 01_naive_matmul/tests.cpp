@@ -77,6 +77,9 @@ TEST_CASE("every step takes as many rows and columns as a grid covers, and refus
   const int64_t rows = rows_in_y ? in_y : in_x, cols = rows_in_y ? in_x : in_y;
   CHECK_THROWS_MATCHES(launch(rows + 1, 1), Error, refusal(rows + 1, "rows", rows));
   CHECK_THROWS_MATCHES(launch(1, cols + 1), Error, refusal(cols + 1, "columns", cols));
+  // The program asks before it has any elements.
+  CHECK_THROWS_AS(launch(rows + 1, 0), Error);
+  CHECK_THROWS_AS(launch(0, cols + 1), Error);
 }
 
 // 9 GB, so it must be asked for by its tag.

@@ -150,6 +150,7 @@ void masked_softmax(const Attention& a, const Strip& strip, float* scores, cudaS
 
 void row_in_registers(const Attention& a, const float* qkv, Workspace& w, float* out) {
   require_supported(a);
+  require_strides(a);
   if (a.elements() == 0) return;
   float* const scores = w.preatt.data();
   const HeadPointers at = locate(a, qkv, w, scores, scores, out);

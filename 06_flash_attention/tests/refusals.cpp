@@ -22,6 +22,7 @@ TEST_CASE("every step refuses what it cannot do, before it launches") {
                      ContainsSubstring(" bytes of shared memory a block; this device allows ")));
   CHECK_THROWS_MATCHES(launch({.NH = 6, .NH_kv = 4}), Error,
                        MessageMatches(ContainsSubstring("--heads a multiple of --kv-heads")));
+  CHECK_THROWS_AS(launch({.B = 0, .HS = 5000}), Error);  // so the program asks
   CHECK_THROWS_AS(launch({.NH = 6, .NH_kv = 0}), Error);
   CHECK_THROWS_AS(launch({.Tq = -1}), Error);
   CHECK(cudaGetLastError() == cudaSuccess);

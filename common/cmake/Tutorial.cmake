@@ -145,3 +145,17 @@ function(tutorial_chapter)
       COST 100)  # the longest begin first, so that no core waits for them at the end
   endif()
 endfunction()
+
+# A test of the chapter's program: it answers these words (a list) with a text that matches, and at once, so
+# before it computes anything. The tests' target builds the program, too.
+function(tutorial_answers words text)
+  get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  if(TUTORIAL_BACKEND STREQUAL "gpu")
+    return()  # there may be no GPU where this is tested
+  endif()
+  add_dependencies(${name}_tests ${name})
+  string(REPLACE ";" " " line "${words}")
+  add_test(NAME "${name}: the program's answer to ${line}" COMMAND ${name} ${words})
+  set_tests_properties("${name}: the program's answer to ${line}" PROPERTIES
+    PASS_REGULAR_EXPRESSION "${text}" LABELS ${name} TIMEOUT 30)
+endfunction()

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/backend/backend.hpp"
 #include "common/simulator/block.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/report.hpp"
@@ -72,6 +73,14 @@ class Pool {
         end_launch("it has run for " + std::to_string(static_cast<int>(seconds)) + " s");
     }
     return {error_, report_};
+  }
+
+  tutorial::LaunchProgress progress() {
+    const std::lock_guard lock(mutex_);
+    if (busy_ == 0) return {.launches = generation_};
+    const int64_t begun = std::min<int64_t>(next_block_, blocks_);
+    // A worker that is busy is in the midst of a block.
+    return {generation_, std::max<int64_t>(begun - busy_, 0), blocks_};
   }
 
  private:
@@ -258,3 +267,7 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
 }
 
 }  // namespace simulator
+
+tutorial::LaunchProgress tutorial::launch_progress() {
+  return simulator::pool().progress();
+}

@@ -1,5 +1,7 @@
 #include "common/simulator/report.hpp"
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <mutex>
@@ -103,6 +105,8 @@ void publish(const std::string& report, cudaError_t error) {
   last = report;
   const std::vector<std::string> findings = findings_of(report);
   if (error != cudaSuccess && !findings.empty()) last_with_error = kind_and_lines(findings[0], 1);
+  if (isatty(STDERR_FILENO) != 0)
+    std::fputs("\r\033[K", stderr);  // a line of progress may stand there
   for (const std::string& finding : findings)
     if (told.insert(kind_and_lines(finding, SIZE_MAX)).second) std::fputs(finding.c_str(), stderr);
 }
