@@ -129,7 +129,7 @@ void build_mask_words(const MaskedBmm& p, uint64_t* words, Kept* block_mask, Lis
   const int64_t down = ceil_div(p.M, BLOCK), across = ceil_div(p.N, BLOCK);
   const int64_t blocks = p.masks() * down * across;
   if (blocks == 0) return;
-  const dim3 grid(across, std::min(down, MAX_GRID_Y), std::min(p.masks(), MAX_GRID_Y));
+  const dim3 grid(across, std::min(down, grid_limit.y), std::min(p.masks(), grid_limit.y));
   mask_words_kernel<<<grid, THREADS>>>(p, p.masks(), words, block_mask);
   CUDA_CHECK_LAUNCH();
   list_blocks<<<1, LIST_THREADS>>>(block_mask, down, across, blocks, list);
