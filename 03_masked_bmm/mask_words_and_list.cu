@@ -11,8 +11,8 @@
 //                 bytes a block
 // asked for by mask_words_kernel  loads masks·M·N bytes,
 //                 stores masks·(8·⌈M/8⌉·⌈N/8⌉ + ⌈M/128⌉·⌈N/128⌉) bytes
-// asked for by list_blocks        loads 2·masks·⌈M/128⌉·⌈N/128⌉ bytes and less than 1 MB more,
-//                 stores 16·masks·⌈M/128⌉·⌈N/128⌉ bytes and 8 more
+// asked for by list_blocks        loads 2·masks·⌈M/128⌉·⌈N/128⌉ bytes,
+//                 stores 16·masks·⌈M/128⌉·⌈N/128⌉ bytes
 // shared memory   none for the words but what the barriers need; 128 bytes for the list
 // block           256 threads for 128 × 128 elements of the mask; then one block of 1024 threads,
 //                 which reads the states twice and writes the list
