@@ -145,6 +145,7 @@ function(tutorial_chapter)
   # files are not compiled again.
   if(stand_ins)
     add_executable(${name}_stand_in $<TARGET_OBJECTS:${name}> ${stand_ins})
+    tutorial_reuse_headers(${name}_stand_in program_headers)
     target_link_libraries(${name}_stand_in PRIVATE ${name}_steps ${ARGN})
     add_dependencies(${name}_tests ${name} ${name}_stand_in)
     target_compile_definitions(${name}_tests PRIVATE TUTORIAL_PROGRAM="$<TARGET_FILE:${name}>"
