@@ -28,6 +28,15 @@ TEST_CASE("every step refuses what it cannot do, before it launches") {
   CHECK(cudaGetLastError() == cudaSuccess);
 }
 
+TEST_CASE("every step refuses more blocks than a grid has") {
+  const auto step = EACH_STEP(steps);
+  const SmallGrid grid(2, 2);
+  CHECK_THROWS_MATCHES(
+      step.launch({.NH = 3, .NH_kv = 3}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr),
+      Error,
+      MessageMatches(ContainsSubstring("3 blocks are more than the 2 that a grid can have")));
+}
+
 TEST_CASE("every step with O in registers refuses head sizes that they do not hold") {
   const auto step = EACH_STEP(steps);
   if (step.launch == kv_outer || step.launch == q_outer) return;  // their O is in memory

@@ -20,7 +20,7 @@ FIELDS = ("name", "seen", "check", "line", "says", "tests", "file")
 NEEDED_BY = {**dict.fromkeys(("race", "init", "bounds", "barrier", "endless", "launch"), "line"),
              **dict.fromkeys(("value", "nan", "poison"), "says")}
 SOURCES = (".cu", ".cuh", ".cpp", ".hpp")
-NOT_IN_LIBRARY = re.compile(r"(.*/)?(main\.cpp|program\.cpp|tests\.cpp|tests/.*)")  # as in Tutorial.cmake
+NOT_IN_LIBRARY = re.compile(r"(.*/)?(main\.cpp|program\.cpp|stand_in\.cpp|tests\.cpp|tests/.*)")  # as in Tutorial.cmake
 
 
 class Problem(Exception):
