@@ -15,6 +15,10 @@ void body(Chapter& chapter) {
   Input& input_b = chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix");
   chapter.steps(steps);
   chapter.parse();
+  chapter.require_a_step(steps, [&](Launcher* launch) {
+    launch(nullptr, nullptr, nullptr, M, 0, 0);
+    launch(nullptr, nullptr, nullptr, 0, N, 0);
+  });
   chapter.symbols({{"M", M}, {"N", N}, {"K", K}});
 
   const double m = M, n = N, k = K;

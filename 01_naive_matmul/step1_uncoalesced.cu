@@ -29,11 +29,11 @@ __global__ void uncoalesced_kernel(const float* A, const float* B, float* C, int
 }  // namespace
 
 void uncoalesced(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
-  if (M == 0 || N == 0) return;  // a grid of 0 blocks is an error
   const dim3 block(32, 8);
   // A grid has at most 65535 blocks in y. Chapter 02 covers the rest with more launches.
-  require_at_most(MAX_GRID_X * block.x, M, "rows", "uncoalesced");
-  require_at_most(MAX_GRID_Y * block.y, N, "columns", "uncoalesced");
+  require_at_most(grid_limit.x * block.x, M, "rows", "uncoalesced");
+  require_at_most(grid_limit.y * block.y, N, "columns", "uncoalesced");
+  if (M == 0 || N == 0) return;  // a grid of 0 blocks is an error
   const dim3 grid(ceil_div(M, block.x), ceil_div(N, block.y));
   uncoalesced_kernel<<<grid, block>>>(A, B, C, M, N, K);
   CUDA_CHECK_LAUNCH();

@@ -29,11 +29,11 @@ __global__ void coalesced_kernel(const float* A, const float* B, float* C, int64
 }  // namespace
 
 void coalesced(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
-  if (M == 0 || N == 0) return;  // a grid of 0 blocks is an error
   const dim3 block(32, 8);
   // A grid has at most 65535 blocks in y. Chapter 02 covers the rest with more launches.
-  require_at_most(MAX_GRID_X * block.x, N, "columns", "coalesced");
-  require_at_most(MAX_GRID_Y * block.y, M, "rows", "coalesced");
+  require_at_most(grid_limit.x * block.x, N, "columns", "coalesced");
+  require_at_most(grid_limit.y * block.y, M, "rows", "coalesced");
+  if (M == 0 || N == 0) return;  // a grid of 0 blocks is an error
   const dim3 grid(ceil_div(N, block.x), ceil_div(M, block.y));
   coalesced_kernel<<<grid, block>>>(A, B, C, M, N, K);
   CUDA_CHECK_LAUNCH();

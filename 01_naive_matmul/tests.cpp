@@ -2,10 +2,12 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
 
 #include "01_naive_matmul.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/measure/row_major_blas.hpp"
+#include "common/testing/asked_for.hpp"
 #include "common/testing/testing.hpp"
 
 namespace tutorial::naive_matmul {
@@ -25,6 +27,11 @@ const std::vector<Shape> shapes = {
     {5, 35, 0},                              // no product: zeros
 };
 
+// How far A, B and C begin, in floats, from an address that is a multiple of 256 bytes.
+struct Offsets {
+  int64_t a = 0, b = 0, c = 0;
+};
+
 void cublas(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
   static const CublasHandle handle;
   row_major_gemm(handle, M, N, K, 1, A, B, 0, C);
@@ -36,16 +43,20 @@ std::vector<Step<Launcher>> steps_and_cublas() {
   return all;
 }
 
-/// `offset` moves A, B and C by so many floats from an address that is a multiple of 256 bytes.
-void check_step(const Step<Launcher>& step, Shape shape, int64_t offset = 0) {
+void check_product(const Step<Launcher>& step, Shape shape, const std::vector<float>& A,
+                   const std::vector<float>& B, Offsets offsets = {}) {
   const auto [M, N, K] = shape;
-  INFO(step.name << " M=" << M << " N=" << N << " K=" << K << " offset=" << offset);
-  const std::vector<float> A = make_values({M, K}, Init::normal, 1);
-  const std::vector<float> B = make_values({K, N}, Init::normal, 2);
-  const DeviceBuffer<float> a(A, offset), b(B, offset);
+  INFO(step.name << " M=" << M << " N=" << N << " K=" << K << " offsets " << offsets.a << ", "
+                 << offsets.b << ", " << offsets.c);
+  const DeviceBuffer<float> a(A, offsets.a), b(B, offsets.b);
   check_launch([&](float* C) { step.launch(a.data(), b.data(), C, M, N, K); },
                reference(A, B, N, K, all_rows(M)), {.rows = M, .cols = N, .tile = step.tile},
-               offset);
+               offsets.c);
+}
+
+void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets = {}) {
+  check_product(step, shape, make_values({shape.M, shape.K}, Init::normal, 1),
+                make_values({shape.K, shape.N}, Init::normal, 2), offsets);
 }
 
 TEST_CASE("every step gives A·B for every shape") {
@@ -55,13 +66,45 @@ TEST_CASE("every step gives A·B for every shape") {
 
 TEST_CASE("every step takes any address that a float can have") {
   const auto step = EACH_STEP(steps_and_cublas());
-  for (int64_t offset : {1, 2, 3}) check_step(step, {12, 20, 8}, offset);
+  const Shape shape = {12, 20, 8};  // rows that would allow 16-byte accesses
+  for (int64_t offset : {1, 2, 3}) {
+    check_step(step, shape, {.a = offset});
+    check_step(step, shape, {.b = offset});
+    check_step(step, shape, {.c = offset});
+    check_step(step, shape, {offset, offset, offset});
+  }
+}
+
+// Whoever leaves out the products with 0 gives a number here.
+TEST_CASE("every step gives NaN for 0 times infinity") {
+  const auto step = EACH_STEP(steps_and_cublas());
+  const Shape shape = {5, 6, 4};
+  std::vector<float> A = make_values({shape.M, shape.K}, Init::normal, 1);
+  std::vector<float> B = make_values({shape.K, shape.N}, Init::normal, 2);
+  A[1 * shape.K + 2] = 0, B[2 * shape.N + 3] = INFINITY;   // C[1][3]; else infinite in column 3
+  A[4 * shape.K + 0] = -INFINITY, B[0 * shape.N + 5] = 0;  // C[4][5]
+  check_product(step, shape, A, B);
+  const Expected want = reference(A, B, shape.N, shape.K, all_rows(shape.M));
+  for (int64_t i = 0; i < shape.M * shape.N; ++i)
+    CHECK(std::isnan(want.value[i]) == (i == 1 * shape.N + 3 || i == 4 * shape.N + 5));
+}
+
+TEST_CASE("every step asks for what its header says", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  for (const auto& [M, N, K] : {Shape{64, 64, 64}, {37, 45, 29}, {1, 130, 7}, {130, 1, 7}}) {
+    CAPTURE(M, N, K);
+    const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));
+    const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
+    DeviceBuffer<float> c(M * N);
+    check_asked_for({{"M", M}, {"N", N}, {"K", K}},
+                    [&] { step.launch(a.data(), b.data(), c.data(), M, N, K); });
+  }
 }
 
 TEST_CASE("every step takes as many rows and columns as a grid covers, and refuses more") {
   using Catch::Matchers::Message;
   const auto step = EACH_STEP(steps);
-  const int64_t in_y = MAX_GRID_Y * 8, in_x = MAX_GRID_X * 32;
+  const int64_t in_y = grid_limit.y * 8, in_x = grid_limit.x * 32;
   const bool rows_in_y = !step.tile.x_down;
   check_step(step, rows_in_y ? Shape{in_y, 1, 1} : Shape{1, in_y, 1});
 
@@ -77,6 +120,9 @@ TEST_CASE("every step takes as many rows and columns as a grid covers, and refus
   const int64_t rows = rows_in_y ? in_y : in_x, cols = rows_in_y ? in_x : in_y;
   CHECK_THROWS_MATCHES(launch(rows + 1, 1), Error, refusal(rows + 1, "rows", rows));
   CHECK_THROWS_MATCHES(launch(1, cols + 1), Error, refusal(cols + 1, "columns", cols));
+  // The program asks before it has any elements.
+  CHECK_THROWS_AS(launch(rows + 1, 0), Error);
+  CHECK_THROWS_AS(launch(0, cols + 1), Error);
 }
 
 // 9 GB, so it must be asked for by its tag.

@@ -45,6 +45,8 @@ void body(Chapter& chapter) {
   chapter.parse();
   chapter.symbols({{"M", M}, {"N", N}, {"K", K}});
   const float alpha = as_float("--alpha", alpha_option), beta = as_float("--beta", beta_option);
+  chapter.require_a_step(
+      steps, [&](Launcher* launch) { launch(nullptr, nullptr, nullptr, 0, 0, 0, alpha, beta); });
 
   const double m = M, n = N, k = K, accesses_to_C = beta == 0 ? 1 : 2;
   chapter.problem(formula(M, N, K, alpha, beta),

@@ -37,7 +37,7 @@ __global__ void shared_tile_kernel(const float* A, const float* B, float* C, int
     for (int k = 0; k < TILE; ++k) sum += As[ty][k] * Bs[k][tx];
     __syncthreads();  // nobody writes the next tiles before all have read these
   }
-  // A thread outside of C must not return earlier: the barriers wait for all threads of the block.
+  // A thread outside of C must not return earlier: the others need what it loads.
   if (row < M && col < N) C[row * N + col] = sum;
 }
 
@@ -49,8 +49,8 @@ void shared_tile(const float* A, const float* B, float* C, int64_t M, int64_t N,
   if (M == 0 || N == 0) return;
   const dim3 block(TILE, TILE);
   // A grid has few blocks in y: a C with more rows than they cover takes several launches.
-  for (int64_t first_row = 0; first_row < M; first_row += MAX_GRID_Y * TILE) {
-    const dim3 grid(ceil_div(N, TILE), std::min(ceil_div(M - first_row, TILE), MAX_GRID_Y));
+  for (int64_t first_row = 0; first_row < M; first_row += grid_limit.y * TILE) {
+    const dim3 grid(ceil_div(N, TILE), std::min(ceil_div(M - first_row, TILE), grid_limit.y));
     shared_tile_kernel<<<grid, block>>>(A, B, C, M, N, K, first_row);
     CUDA_CHECK_LAUNCH();
   }

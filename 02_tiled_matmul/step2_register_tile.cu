@@ -74,8 +74,8 @@ void register_tile(const float* A, const float* B, float* C, int64_t M, int64_t 
   require_plain_product("register_tile", alpha, beta);
   if (M == 0 || N == 0) return;
   const dim3 block(BN / TN, BM / TM);
-  for (int64_t first_row = 0; first_row < M; first_row += MAX_GRID_Y * BM) {
-    const dim3 grid(ceil_div(N, BN), std::min(ceil_div(M - first_row, BM), MAX_GRID_Y));
+  for (int64_t first_row = 0; first_row < M; first_row += grid_limit.y * BM) {
+    const dim3 grid(ceil_div(N, BN), std::min(ceil_div(M - first_row, BM), grid_limit.y));
     register_tile_kernel<<<grid, block>>>(A, B, C, M, N, K, first_row);
     CUDA_CHECK_LAUNCH();
   }

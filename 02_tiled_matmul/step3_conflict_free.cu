@@ -80,8 +80,8 @@ void conflict_free(const float* A, const float* B, float* C, int64_t M, int64_t 
   require_plain_product("conflict_free", alpha, beta);
   if (M == 0 || N == 0) return;
   const dim3 block(BN / TN, BM / TM);
-  for (int64_t first_row = 0; first_row < M; first_row += MAX_GRID_Y * BM) {
-    const dim3 grid(ceil_div(N, BN), std::min(ceil_div(M - first_row, BM), MAX_GRID_Y));
+  for (int64_t first_row = 0; first_row < M; first_row += grid_limit.y * BM) {
+    const dim3 grid(ceil_div(N, BN), std::min(ceil_div(M - first_row, BM), grid_limit.y));
     conflict_free_kernel<<<grid, block>>>(A, B, C, M, N, K, first_row);
     CUDA_CHECK_LAUNCH();
   }

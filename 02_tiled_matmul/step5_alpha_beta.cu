@@ -98,8 +98,8 @@ void alpha_beta(const float* A, const float* B, float* C, int64_t M, int64_t N, 
   const auto kernel =
       kernels[rows_are_aligned(A, K)][rows_are_aligned(B, N)][rows_are_aligned(C, N)];
   const dim3 block(BN / TN, BM / TM);
-  for (int64_t first_row = 0; first_row < M; first_row += MAX_GRID_Y * BM) {
-    const dim3 grid(ceil_div(N, BN), std::min(ceil_div(M - first_row, BM), MAX_GRID_Y));
+  for (int64_t first_row = 0; first_row < M; first_row += grid_limit.y * BM) {
+    const dim3 grid(ceil_div(N, BN), std::min(ceil_div(M - first_row, BM), grid_limit.y));
     kernel<<<grid, block>>>(A, B, C, M, N, K, alpha, beta, first_row);
     CUDA_CHECK_LAUNCH();
   }

@@ -101,8 +101,8 @@ void pipelined(const float* A, const float* B, float* C, int64_t M, int64_t N, i
       {pipelined_kernel<true, false>, pipelined_kernel<true, true>}};
   const auto kernel = kernels[rows_are_aligned(B, N)][rows_are_aligned(C, N)];
   const dim3 block(BN / TN, BM / TM);
-  for (int64_t first_row = 0; first_row < M; first_row += MAX_GRID_Y * BM) {
-    const dim3 grid(ceil_div(N, BN), std::min(ceil_div(M - first_row, BM), MAX_GRID_Y));
+  for (int64_t first_row = 0; first_row < M; first_row += grid_limit.y * BM) {
+    const dim3 grid(ceil_div(N, BN), std::min(ceil_div(M - first_row, BM), grid_limit.y));
     kernel<<<grid, block>>>(A, B, C, M, N, K, alpha, beta, first_row);
     CUDA_CHECK_LAUNCH();
   }

@@ -4,6 +4,7 @@
 
 #include "02_tiled_matmul.hpp"
 #include "common/measure/row_major_blas.hpp"
+#include "common/testing/asked_for.hpp"
 #include "common/testing/testing.hpp"
 
 namespace tutorial::tiled_matmul {
@@ -81,6 +82,49 @@ TEST_CASE("every step takes any address that a float can have") {
     check_step(step, shape, {.b = offset});
     check_step(step, shape, {.c = offset});
     check_step(step, {13, 19, 11}, {offset, offset, offset});
+  }
+}
+
+// The products are those of A and B alone: not of what fills up a tile, nor are any left out.
+TEST_CASE("every step gives NaN for 0 times infinity, and infinity for others") {
+  const auto step = EACH_STEP(steps_and_cublas());
+  const int64_t M = 5, N = 6, K = 11;
+  std::vector<float> A = make_values({M, K}, Init::normal, 1);
+  std::vector<float> B = make_values({K, N}, Init::normal, 2);
+  A[1 * K + 2] = 0, B[2 * N + 3] = INFINITY;     // C[1][3]; else infinite in column 3
+  A[4 * K + 10] = -INFINITY, B[10 * N + 5] = 0;  // C[4][5]; else infinite in row 4
+  const Expected want = reference(A, B, N, K, all_rows(M));
+  for (int64_t i = 0; i < M * N; ++i)
+    CHECK(std::isfinite(want.value[i]) == (i / N != 4 && i % N != 3));
+  const DeviceBuffer<float> a(A), b(B);
+  check_launch([&](float* C) { step.launch(a.data(), b.data(), C, M, N, K, 1, 0); }, want,
+               {.rows = M, .cols = N, .tile = step.tile});
+}
+
+// Smaller than a GPU's, so that it does not take a large problem.
+TEST_CASE("every step takes more rows than a small grid has blocks in y") {
+  const auto step = EACH_STEP(steps);
+  const SmallGrid grid(1000, 2);
+  const int64_t rows = std::max(step.tile.rows, 16);  // of a tile; 0 where the step has several
+  check_step(step, {4 * rows + 3, 20, 9});            // the third grid has what is left
+  check_step(step, {4 * rows, 20, 9});
+}
+
+TEST_CASE("every step asks for what its header says", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  for (const auto& [M, N, K] : {Shape{128, 256, 32},
+                                {130, 70, 45},
+                                {132, 68, 20},
+                                {30, 41, 101},
+                                {1, 130, 7},
+                                {65, 25600, 1}}) {
+    if (N > 1000 && step.launch != &tile_by_size) continue;  // with its large tile
+    CAPTURE(step.name, M, N, K);
+    const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));
+    const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
+    DeviceBuffer<float> c(M * N);
+    check_asked_for({{"M", M}, {"N", N}, {"K", K}},
+                    [&] { step.launch(a.data(), b.data(), c.data(), M, N, K, 1, 0); });
   }
 }
 

@@ -60,8 +60,8 @@ __global__ void __launch_bounds__(THREADS)
 
 void build_coarse_masks(const MaskedBmm& p, Kept* block_mask, Kept* thread_mask) {
   if (p.masks() == 0 || p.M == 0 || p.N == 0) return;
-  const dim3 grid(ceil_div(p.N, BLOCK), std::min(ceil_div(p.M, BLOCK), MAX_GRID_Y),
-                  std::min(p.masks(), MAX_GRID_Y));
+  const dim3 grid(ceil_div(p.N, BLOCK), std::min(ceil_div(p.M, BLOCK), grid_limit.y),
+                  std::min(p.masks(), grid_limit.y));
   const dim3 block(SIDE, SIDE);
   coarse_masks<<<grid, block>>>(p, p.masks(), block_mask, thread_mask);
   CUDA_CHECK_LAUNCH();

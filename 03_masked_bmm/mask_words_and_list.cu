@@ -11,8 +11,8 @@
 //                 bytes a block
 // asked for by mask_words_kernel  loads masks·M·N bytes,
 //                 stores masks·(8·⌈M/8⌉·⌈N/8⌉ + ⌈M/128⌉·⌈N/128⌉) bytes
-// asked for by list_blocks        loads 2·masks·⌈M/128⌉·⌈N/128⌉ bytes and less than 1 MB more,
-//                 stores 16·masks·⌈M/128⌉·⌈N/128⌉ bytes and 8 more
+// asked for by list_blocks        loads 2·masks·⌈M/128⌉·⌈N/128⌉ bytes,
+//                 stores 16·masks·⌈M/128⌉·⌈N/128⌉ bytes
 // shared memory   none for the words but what the barriers need; 128 bytes for the list
 // block           256 threads for 128 × 128 elements of the mask; then one block of 1024 threads,
 //                 which reads the states twice and writes the list
@@ -129,7 +129,7 @@ void build_mask_words(const MaskedBmm& p, uint64_t* words, Kept* block_mask, Lis
   const int64_t down = ceil_div(p.M, BLOCK), across = ceil_div(p.N, BLOCK);
   const int64_t blocks = p.masks() * down * across;
   if (blocks == 0) return;
-  const dim3 grid(across, std::min(down, MAX_GRID_Y), std::min(p.masks(), MAX_GRID_Y));
+  const dim3 grid(across, std::min(down, grid_limit.y), std::min(p.masks(), grid_limit.y));
   mask_words_kernel<<<grid, THREADS>>>(p, p.masks(), words, block_mask);
   CUDA_CHECK_LAUNCH();
   list_blocks<<<1, LIST_THREADS>>>(block_mask, down, across, blocks, list);

@@ -105,8 +105,8 @@ __global__ void __launch_bounds__(THREADS, 2)
 
 void three_level_mask(const MaskedBmm& p, const float* A, const float* B, float* C) {
   if (p.batch == 0 || p.M == 0 || p.N == 0) return;
-  const dim3 grid(ceil_div(p.N, BN), std::min(ceil_div(p.M, BM), MAX_GRID_Y),
-                  std::min(p.batch, MAX_GRID_Y));
+  const dim3 grid(ceil_div(p.N, BN), std::min(ceil_div(p.M, BM), grid_limit.y),
+                  std::min(p.batch, grid_limit.y));
   const dim3 block(BN / TN, BM / TM);
   masked_product<<<grid, block>>>(p, A, B, C);
   CUDA_CHECK_LAUNCH();

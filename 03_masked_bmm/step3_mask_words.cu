@@ -108,9 +108,10 @@ void mask_words(const MaskedBmm& p, const float* A, const float* B, float* C) {
   const int64_t in_list = p.masks() * ceil_div(p.M, BM) * ceil_div(p.N, BN);
   // Where each matrix has a mask of its own, the list names the matrix, too.
   const int64_t matrices = p.mask_per_batch ? 1 : p.batch;
-  for (int64_t m = 0; m < matrices; m += MAX_GRID_Y) {
-    for (int64_t first = 0; first < in_list; first += MAX_GRID_X) {
-      const dim3 grid(std::min(in_list - first, MAX_GRID_X), std::min(matrices - m, MAX_GRID_Y));
+  for (int64_t m = 0; m < matrices; m += grid_limit.y) {
+    for (int64_t first = 0; first < in_list; first += grid_limit.x) {
+      const dim3 grid(std::min(in_list - first, grid_limit.x),
+                      std::min(matrices - m, grid_limit.y));
       listed_product<<<grid, dim3(BN / TN, BM / TM)>>>(p, first, m, A, B, C);
       CUDA_CHECK_LAUNCH();
     }

@@ -91,9 +91,9 @@ void launch(const MaskedBmm& p, const float* A, const float* B, float* C) {
                                   cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES));
   const int64_t tiles = p.masks() * ceil_div(p.M, BLOCK) * ceil_div(p.N, BLOCK) * TILES_PER_BLOCK;
   const int64_t matrices = p.mask_per_batch ? 1 : p.batch;
-  for (int64_t m = 0; m < matrices; m += MAX_GRID_Y) {
-    for (int64_t first = 0; first < tiles; first += MAX_GRID_X) {
-      const dim3 grid(std::min(tiles - first, MAX_GRID_X), std::min(matrices - m, MAX_GRID_Y));
+  for (int64_t m = 0; m < matrices; m += grid_limit.y) {
+    for (int64_t first = 0; first < tiles; first += grid_limit.x) {
+      const dim3 grid(std::min(tiles - first, grid_limit.x), std::min(matrices - m, grid_limit.y));
       listed_tiles<WIDE, WHOLE_K><<<grid, THREADS, SHARED_BYTES>>>(p, first, m, A, B, C);
       CUDA_CHECK_LAUNCH();
     }

@@ -128,9 +128,9 @@ void launch(const MaskedBmm& p, const BandBlocks& blocks, const float* A, const 
   // A block may have more than 48 KB of shared memory only if the kernel asks for it.
   CUDA_CHECK(cudaFuncSetAttribute(band_tiles<WIDE, WHOLE_K>,
                                   cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES));
-  for (int64_t first = 0; first < p.batch; first += MAX_GRID_Y) {
+  for (int64_t first = 0; first < p.batch; first += grid_limit.y) {
     const dim3 grid(TILES_PER_BLOCK * blocks.across * blocks.down,
-                    std::min(p.batch - first, MAX_GRID_Y));
+                    std::min(p.batch - first, grid_limit.y));
     band_tiles<WIDE, WHOLE_K><<<grid, THREADS, SHARED_BYTES>>>(p, blocks, first, A, B, C);
     CUDA_CHECK_LAUNCH();
   }

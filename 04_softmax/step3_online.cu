@@ -76,7 +76,7 @@ __global__ void online_kernel(const float* __restrict__ x, float* __restrict__ y
 
 void online(const float* x, float* y, int64_t rows, int64_t cols) {
   if (rows == 0 || cols == 0) return;
-  const int64_t blocks = std::min(rows, MAX_GRID_X);
+  const int64_t blocks = std::min(rows, grid_limit.x);
   online_kernel<<<blocks, threads_for(cols)>>>(x, y, rows, cols);
   CUDA_CHECK_LAUNCH();
 }

@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(THREADS)
 
 template <int THREADS>
 void launch(const float* x, float* y, int64_t rows, int64_t cols) {
-  const int64_t blocks = std::min(rows, MAX_GRID_X);
+  const int64_t blocks = std::min(rows, grid_limit.x);
   // The vectors follow x's boundaries. They are y's too where x and y start at the same distance
   // from one; otherwise y is stored float by float.
   const bool wide_stores = past_boundary(x) == past_boundary(y);

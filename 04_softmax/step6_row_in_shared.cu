@@ -76,7 +76,7 @@ void row_in_shared(const float* x, float* y, int64_t rows, int64_t cols) {
                                   static_cast<int>(bytes)));
   // 8 float4 a thread, until the block is full.
   const int64_t threads = std::min<int64_t>(ceil_div(cols, 32 * WARP) * WARP, 1024);
-  row_in_shared_kernel<<<std::min(rows, MAX_GRID_X), threads, bytes>>>(
+  row_in_shared_kernel<<<std::min(rows, grid_limit.x), threads, bytes>>>(
       x, y, rows, static_cast<int>(cols), equally_aligned(x, y));
   CUDA_CHECK_LAUNCH();
 }

@@ -121,7 +121,7 @@ void cluster(const float* x, float* y, int64_t rows, int64_t cols) {
   of_cluster.val.clusterDim.y = 1;
   of_cluster.val.clusterDim.z = 1;
   cudaLaunchConfig_t config = {};
-  config.gridDim = static_cast<unsigned>(BLOCKS * std::min(rows, MAX_GRID_X / BLOCKS));
+  config.gridDim = static_cast<unsigned>(BLOCKS * std::min(rows, grid_limit.x / BLOCKS));
   config.blockDim = THREADS;
   config.dynamicSmemBytes = static_cast<size_t>(bytes);
   config.attrs = &of_cluster;

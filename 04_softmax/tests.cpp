@@ -115,6 +115,19 @@ TEST_CASE("any shape") {
     check_step(step, normal(rows, cols), rows, cols);
 }
 
+// Smaller than a GPU's, so that it does not take 2^31 rows. Rows differ by so much that what one
+// leaves for the next shows.
+TEST_CASE("more rows than a small grid has blocks") {
+  const auto step = EACH_STEP(steps);
+  const int64_t rows = 10;
+  const SmallGrid grid(8, 2);  // of which a cluster takes all
+  for (const int64_t cols : {5, 300, 1100, 33000}) {
+    std::vector<float> x = normal(rows, cols);
+    for (int64_t i = 0; i < rows * cols; ++i) x[i] += i / cols % 3 == 0 ? -300.0f : 300.0f;
+    check_step(step, x, rows, cols);
+  }
+}
+
 TEST_CASE("more rows than a grid has blocks in y", "[large]") {
   const auto step = EACH_STEP(steps);
   check_step(step, normal(65537, 2), 65537, 2);
@@ -128,6 +141,32 @@ TEST_CASE("long rows") {
   for (const int64_t cols :
        {2049, 4100, 8191, 16385, 20000, 32765, 32766, 32768, 32772, 50257, 58023, 58024, 70001})
     check_step(step, normal(2, cols), 2, cols);
+}
+
+// 18 GB, so it must be asked for by its tag. All rows but the last two are equal values.
+TEST_CASE("every step takes more than 2^31 elements", "[.large]") {
+  const auto step = EACH_STEP(steps);
+  // For the registers of a warp, of a block, and longer rows.
+  for (const auto& [rows, cols] :
+       {std::pair<int64_t, int64_t>{2097155, 1024}, {262147, 8192}, {65537, 32769}}) {
+    CAPTURE(step.name, rows, cols);
+    DeviceBuffer<float> x(rows * cols), y(rows * cols);
+    CUDA_CHECK(cudaMemset(x.data(), 0, rows * cols * sizeof(float)));
+    const std::vector<float> last = normal(2, cols);
+    const int64_t before = (rows - 2) * cols;
+    CUDA_CHECK(cudaMemcpy(x.data() + before, last.data(), 2 * cols * sizeof(float),
+                          cudaMemcpyHostToDevice));
+    step.launch(x.data(), y.data(), rows, cols);
+    CUDA_CHECK_LAUNCH();
+    std::vector<float> got(2 * cols);
+    CUDA_CHECK(cudaMemcpy(got.data(), y.data() + before, 2 * cols * sizeof(float),
+                          cudaMemcpyDeviceToHost));
+    const Comparison comparison =
+        compare(got, whole_reference(last, 2, cols), {.name = "y", .rows = 2, .cols = cols});
+    INFO("the last two rows:\n" << comparison.report);
+    CHECK(comparison.ok);
+    CHECK(y.guards_intact());
+  }
 }
 
 void check_cluster_rows(const Step<Launcher>& step, const std::vector<int64_t>& columns) {

@@ -15,6 +15,12 @@ void body(Chapter& chapter) {
   // For the header of step 4, whose kernel part strips launches on parts of the scores.
   chapter.symbols({{"written", a.scores()}, {"launches", 1}});
 
+  Workspace workspace(a);
+  Attention nothing = a;
+  nothing.B = 0;
+  chapter.require_a_step(steps,
+                         [&](Launcher* launch) { launch(nothing, nullptr, workspace, nullptr); });
+
   const std::vector<int64_t> rows = rows_to_check(chapter, a);
   const Expected want = attention_reference(a, input_qkv.host(), rows);
   chapter.check_with([&](std::span<const float> got, const Layout& layout) {
@@ -22,7 +28,6 @@ void body(Chapter& chapter) {
   });
 
   const float* qkv = input_qkv.device();
-  Workspace workspace(a);
   StageRows stages(chapter, a, input_qkv, workspace);
   for (const auto& step : steps) {
     if (!chapter.selected(step.name)) continue;

@@ -37,7 +37,7 @@ void scale_mask(const Attention& a, float* preatt) {
   const float scale = a.scale();
   const int64_t rows = a.heads() * a.T;
   // A grid has few blocks in y, so a block may take several rows.
-  const dim3 grid(ceil_div(a.T, a.block_size), std::min(rows, MAX_GRID_Y));
+  const dim3 grid(ceil_div(a.T, a.block_size), std::min(rows, grid_limit.y));
   scale_mask_kernel<<<grid, a.block_size>>>(preatt, scale, a.causal, rows, a.T);
   CUDA_CHECK_LAUNCH();
 }

@@ -50,7 +50,7 @@ __global__ void softmax_kernel(const float* __restrict__ preatt, float* __restri
 void softmax(const Attention& a, const float* preatt, float* att) {
   if (a.elements() == 0) return;
   const int64_t rows = a.heads() * a.T;
-  const int64_t blocks = std::min(rows, MAX_GRID_X);
+  const int64_t blocks = std::min(rows, grid_limit.x);
   const size_t shared_bytes = 2 * (a.block_size / WARP) * sizeof(float);
   softmax_kernel<<<blocks, a.block_size, shared_bytes>>>(preatt, att, rows, a.T);
   CUDA_CHECK_LAUNCH();

@@ -53,7 +53,7 @@ void scale_mask_softmax(const Attention& a, const float* preatt, float* att) {
   if (a.elements() == 0) return;
   const float scale = a.scale();
   const int64_t rows = a.heads() * a.T;
-  const int64_t blocks = std::min(rows, MAX_GRID_X);
+  const int64_t blocks = std::min(rows, grid_limit.x);
   const size_t shared_bytes = 2 * (a.block_size / WARP) * sizeof(float);
   scale_mask_softmax_kernel<<<blocks, a.block_size, shared_bytes>>>(preatt, att, scale, a.causal,
                                                                     rows, a.T);

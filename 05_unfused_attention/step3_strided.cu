@@ -41,7 +41,6 @@ __global__ void locate_kernel(HeadPointers to, const float* qkv, float* scores, 
 
 HeadPointers locate(const Attention& a, const float* qkv, Workspace& w, float* scores,
                     float* weights, float* out) {
-  require_strides(a);
   const int64_t n = a.heads();
   const HeadPointers to = six_arrays(w.pointers.data(), n);
   locate_kernel<<<ceil_div(n, a.block_size), a.block_size>>>(to, qkv, scores, weights, out, n, a.T,
@@ -66,6 +65,7 @@ void strided_values(const Attention& a, const CublasHandle& blas, const HeadPoin
 
 void strided(const Attention& a, const float* qkv, Workspace& w, float* out) {
   require_supported(a);
+  require_strides(a);
   if (a.elements() == 0) return;
   const HeadPointers at = locate(a, qkv, w, w.preatt.data(), w.att.data(), out);
   strided_scores(a, w.blas, at, whole(a), 1.0f);

@@ -128,7 +128,7 @@ void launch(const Attention& a, const Strip& strip, float* scores, cudaStream_t 
 
 void launch_again(const Attention& a, const Strip& strip, float* scores, cudaStream_t stream) {
   const int64_t rows = a.heads() * strip.queries;
-  const int64_t blocks = std::min(rows, MAX_GRID_X);
+  const int64_t blocks = std::min(rows, grid_limit.x);
   const auto queries = static_cast<int>(strip.queries), keys = static_cast<int>(strip.keys);
   const size_t shared_bytes = 2 * (a.block_size / WARP) * sizeof(float);
   softmax_again<<<blocks, a.block_size, shared_bytes, stream>>>(scores, rows, queries,
@@ -150,6 +150,7 @@ void masked_softmax(const Attention& a, const Strip& strip, float* scores, cudaS
 
 void row_in_registers(const Attention& a, const float* qkv, Workspace& w, float* out) {
   require_supported(a);
+  require_strides(a);
   if (a.elements() == 0) return;
   float* const scores = w.preatt.data();
   const HeadPointers at = locate(a, qkv, w, scores, scores, out);

@@ -58,8 +58,8 @@ void require_valid(const Attention& shape);
 // ---- the steps
 
 /// Writes out and lse. `scratch` is rows() floats that a kernel may use as it likes. Does nothing
-/// when out is empty. Waits for nothing. Throws Error, before any launch, when the shape is invalid
-/// or its head size too large for the kernel on this device.
+/// when out is empty. Waits for nothing. Throws Error, before any launch and for an empty out too,
+/// when the shape is invalid or its head size too large for the kernel on this device.
 using Launcher = void(const Attention& shape, const float* q, const float* k, const float* v,
                       float* out, float* lse, float* scratch);
 

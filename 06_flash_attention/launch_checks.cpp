@@ -39,9 +39,9 @@ void allow_shared_memory(const void* kernel, int64_t bytes, const char* what, in
 }
 
 unsigned grid_blocks(int64_t blocks) {
-  if (blocks > MAX_GRID_X)
-    throw Error(std::to_string(blocks) + " blocks are more than the " + std::to_string(MAX_GRID_X) +
-                " that a grid can have; take smaller sizes.");
+  if (blocks > grid_limit.x)
+    throw Error(std::to_string(blocks) + " blocks are more than the " +
+                std::to_string(grid_limit.x) + " that a grid can have; take smaller sizes.");
   return static_cast<unsigned>(blocks);
 }
 

@@ -61,8 +61,13 @@ void body(Chapter& chapter) {
                    {"HS", HS},
                    {"Br", HS > 64 ? 64 : 128}});  // of step 3
   require_valid(shape);
-  const std::string no_chapter_05 = why_no_chapter_05(shape);
-  const bool runs_chapter_05 = no_chapter_05.empty() && shape.rows() * HS > 0;
+  Attention nothing = shape;
+  nothing.B = 0;
+  chapter.require_a_step(steps, [&](Launcher* launch) {
+    launch(nothing, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  });
+  const std::string no_chapter_05 = chapter.compares() ? why_no_chapter_05(shape) : "";
+  const bool runs_chapter_05 = chapter.compares() && no_chapter_05.empty() && shape.rows() * HS > 0;
   announce(chapter, shape, runs_chapter_05 ? chapter_05_bytes(shape) : 0);
 
   // The whole result where the host can afford a reference, else some rows of it.

@@ -111,9 +111,9 @@ __global__ void __launch_bounds__(THREADS)
 void kv_outer(const Attention& shape, const float* q, const float* k, const float* v, float* out,
               float* lse, float* scratch) {
   require_valid(shape);
-  if (shape.rows() * shape.HS == 0) return;
   const int64_t floats = (Br + 2 * Bc) * odd_stride(shape.HS) + Br * Bc;
   allow_shared_memory(kv_outer_kernel, floats * int64_t{sizeof(float)}, "head size", shape.HS);
+  if (shape.rows() * shape.HS == 0) return;
   kv_outer_kernel<<<grid_blocks(shape.B * shape.NH), THREADS, floats * sizeof(float)>>>(
       shape, score_scale(shape), q, k, v, out, lse, scratch);
   CUDA_CHECK_LAUNCH();

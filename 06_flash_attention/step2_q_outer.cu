@@ -109,9 +109,9 @@ __global__ void __launch_bounds__(THREADS)
 void q_outer(const Attention& shape, const float* q, const float* k, const float* v, float* out,
              float* lse, float*) {
   require_valid(shape);
-  if (shape.rows() * shape.HS == 0) return;
   const int64_t floats = (2 * Br + 2 * Bc) * odd_stride(shape.HS) + Br * Bc;
   allow_shared_memory(q_outer_kernel, floats * int64_t{sizeof(float)}, "head size", shape.HS);
+  if (shape.rows() * shape.HS == 0) return;
   q_outer_kernel<<<query_blocks(shape, Br), THREADS, floats * sizeof(float)>>>(
       shape, score_scale(shape), q, k, v, out, lse);
   CUDA_CHECK_LAUNCH();

@@ -157,11 +157,11 @@ __global__ void __launch_bounds__(THREADS)
 void register_tiles(const Attention& shape, const float* q, const float* k, const float* v,
                     float* out, float* lse, float*) {
   require_valid(shape);
-  if (shape.rows() * shape.HS == 0) return;
   with_padded_head_size(shape.HS, "register_tiles", RegisterTile<128>::bytes, [&]<int D>() {
     using Tile = RegisterTile<D>;
     const auto kernel = register_tiles_kernel<D>;
     allow_shared_memory(kernel, Tile::bytes(D), "head size", shape.HS);
+    if (shape.rows() * shape.HS == 0) return;
     kernel<<<query_blocks(shape, Tile::Br), THREADS, Tile::bytes(D)>>>(shape, score_scale(shape), q,
                                                                        k, v, out, lse);
     CUDA_CHECK_LAUNCH();

@@ -172,12 +172,12 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
 void two_buffers(const Attention& shape, const float* q, const float* k, const float* v, float* out,
                  float* lse, float*) {
   require_valid(shape);
-  if (shape.rows() * shape.HS == 0) return;
   with_padded_head_size(shape.HS, "two_buffers", StridedRows<128>::bytes, [&]<int D>() {
     using Tile = StridedRows<D>;
     const bool aligned = rows_begin_aligned(shape.HS, q, k, v, out);
     const auto kernel = aligned ? two_buffers_kernel<D, 4> : two_buffers_kernel<D, 1>;
     allow_shared_memory(kernel, Tile::bytes(D), "head size", shape.HS);
+    if (shape.rows() * shape.HS == 0) return;
     kernel<<<query_blocks(shape, Br), Tile::THREADS, Tile::bytes(D)>>>(shape, score_scale(shape), q,
                                                                        k, v, out, lse);
     CUDA_CHECK_LAUNCH();

@@ -162,12 +162,12 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
 void less_work(const Attention& shape, const float* q, const float* k, const float* v, float* out,
                float* lse, float*) {
   require_valid(shape);
-  if (shape.rows() * shape.HS == 0) return;
   with_padded_head_size(shape.HS, "less_work", WarpRows<128>::bytes, [&]<int D>() {
     using Tile = WarpRows<D>;
     const bool aligned = rows_begin_aligned(shape.HS, q, k, v, out);
     const auto kernel = aligned ? less_work_kernel<D, 4> : less_work_kernel<D, 1>;
     allow_shared_memory(kernel, Tile::bytes(D), "head size", shape.HS);
+    if (shape.rows() * shape.HS == 0) return;
     kernel<<<query_blocks(shape, Br), Tile::THREADS, Tile::bytes(D)>>>(
         shape, LOG2_E * score_scale(shape), q, k, v, out, lse);
     CUDA_CHECK_LAUNCH();

@@ -186,12 +186,12 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
 void spread_copies(const Attention& shape, const float* q, const float* k, const float* v,
                    float* out, float* lse, float*) {
   require_valid(shape);
-  if (shape.rows() * shape.HS == 0) return;
   with_padded_head_size(shape.HS, "spread_copies", PairedLanes<128>::bytes, [&]<int D>() {
     using Tile = PairedLanes<D>;
     const bool aligned = rows_begin_aligned(shape.HS, q, k, v, out);
     const auto kernel = aligned ? spread_copies_kernel<D, 4> : spread_copies_kernel<D, 1>;
     allow_shared_memory(kernel, Tile::bytes(D), "head size", shape.HS);
+    if (shape.rows() * shape.HS == 0) return;
     kernel<<<query_blocks(shape, Br), Tile::THREADS, Tile::bytes(D)>>>(
         shape, LOG2_E * score_scale(shape), q, k, v, out, lse);
     CUDA_CHECK_LAUNCH();

@@ -189,12 +189,12 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
 void outer_products(const Attention& shape, const float* q, const float* k, const float* v,
                     float* out, float* lse, float*) {
   require_valid(shape);
-  if (shape.rows() * shape.HS == 0) return;
   with_padded_head_size(shape.HS, "outer_products", QuadRows<128>::bytes, [&]<int D>() {
     using Tile = QuadRows<D>;
     const bool whole = shape.HS == D && rows_begin_aligned(D, q, k, v, out);
     const auto kernel = whole ? outer_products_kernel<D, true> : outer_products_kernel<D, false>;
     allow_shared_memory(kernel, Tile::bytes(D), "head size", shape.HS);
+    if (shape.rows() * shape.HS == 0) return;
     kernel<<<query_blocks(shape, Br), Tile::THREADS, Tile::bytes(D)>>>(
         shape, LOG2_E * score_scale(shape), q, k, v, out, lse);
     CUDA_CHECK_LAUNCH();

@@ -82,6 +82,16 @@ TEST_CASE("the mask in words equals the reference at sizes that no tile divides"
   try_mask_words(1, 20, 30, kept_by_other_bytes(20, 30));
 }
 
+TEST_CASE("what is built from a mask with more blocks than a small grid has") {
+  const SmallGrid grid(3, 2);
+  for (const char* kind : {"random:0.5", "blocks:0.5"}) {
+    CAPTURE(kind);
+    const Mask mask = make_mask(kind, 5, 300, 140, true, 3);
+    try_coarse_masks(5, 300, 140, mask);
+    try_mask_words(5, 300, 140, mask);
+  }
+}
+
 TEST_CASE("what is built from a mask with more rows of blocks than a grid's y has", "[large]") {
   const int64_t M = ROWS_BEYOND_GRID;
   SECTION("coarse_masks") {

@@ -74,7 +74,7 @@ TEST_CASE("closed_form reads no mask, no words and no list") {
 TEST_CASE("more matrices than a grid's y has blocks, and one mask for all", "[large]") {
   const auto step = EACH_STEP(steps_with({mask_words, small_tiles, overlapped_tiles, closed_form}));
   if (!device_has_clock()) SKIP("131074 blocks would take the simulator too long");
-  const int64_t batch = MAX_GRID_Y + 2, K = 3;
+  const int64_t batch = grid_limit.y + 2, K = 3;
   const bool is_band = step.launch == closed_form;
   const int64_t N = is_band ? 257 : 2;
   const std::string kind = is_band ? "window:1" : "random:0.5";

@@ -56,7 +56,7 @@ inline Mask patterned(int64_t masks, int64_t M, int64_t N) {
 }
 
 /// One block of rows more than a grid has blocks in y.
-inline constexpr int64_t ROWS_BEYOND_GRID = MAX_GRID_Y * BLOCK + 1;
+inline const int64_t ROWS_BEYOND_GRID = grid_limit.y * BLOCK + 1;
 /// Of one column.
 inline Mask every_third_row(int64_t M) {
   return mask_where(1, M, 1, [](int64_t, int64_t i, int64_t) { return i % 3 == 0; });

@@ -83,8 +83,38 @@ TEST_CASE("no alignment but a float's is needed") {
   for (int64_t offset : {1, 2, 3}) {
     CAPTURE(offset);
     Problem({2, 12, 132, 8}, patterned(2, 12, 132), -INF, offset).check(step, offset);
-    Problem({2, 12, 132, 8}, patterned(2, 12, 132), -INF, 0).check(step, offset);
+    // One of them alone.
+    Problem problem({2, 12, 132, 8}, patterned(2, 12, 132));
+    problem.check(step, offset);  // C
+    problem.device_A = DeviceBuffer<float>(problem.A, offset);
+    problem.check(step);
+    problem.upload();
+    problem.device_B = DeviceBuffer<float>(problem.B, offset);
+    problem.check(step);
+    problem.upload();
+    problem.device_masks.mask = DeviceBuffer<uint8_t>(problem.mask.keep, offset);
+    problem.p.mask = problem.device_masks.mask.data();
+    problem.check(step);
   }
+}
+
+// Smaller than a GPU's, so that it does not take a large problem: blocks go on to further matrices
+// and rows of blocks, and launchers launch again.
+TEST_CASE("more matrices and blocks than a small grid has") {
+  const auto step = EACH_STEP(steps);
+  const SmallGrid grid(3, 2);
+  for (const bool per_batch : {false, true}) {
+    Problem({3, 260, 132, 5}, make_mask("random:0.5", 3, 260, 132, per_batch, 8)).check(step);
+  }
+  if (step.launch != closed_form) return;
+  Problem band({3, 260, 132, 5}, make_mask("causal", 3, 260, 132, false, 0));
+  band.p.band = band_of("causal", 260, 132);
+  band.check(step);
+}
+
+TEST_CASE("more matrices than the fill has blocks in y") {
+  const auto step = EACH_STEP(steps_with({bmm_then_fill}));
+  Problem({1030, 1, 2, 0}, make_mask("random:0.5", 1030, 1, 2, true, 8)).check(step);
 }
 
 TEST_CASE("sizes of zero") {
@@ -111,6 +141,28 @@ TEST_CASE("more rows of blocks than a grid's y has", "[large]") {
   if (!device_has_clock()) SKIP("65536 blocks of each step would take the simulator too long");
   if (step.launch == closed_form) return;  // without a band it is overlapped_tiles
   Problem({1, ROWS_BEYOND_GRID, 1, 3}, every_third_row(ROWS_BEYOND_GRID)).check(step);
+}
+
+// 10 GB, so it must be asked for by its tag.
+TEST_CASE("every step takes a C with more than 2^31 elements", "[.large]") {
+  const auto step = EACH_STEP(steps);
+  const int64_t batch = 3, M = 26800, N = 26800, K = 4;
+  Problem problem({batch, M, N, K}, make_mask("causal", batch, M, N, false, 0));
+  problem.p.band = band_of("causal", M, N);
+  DeviceBuffer<float> C(batch * M * N);
+  step.launch(problem.p, problem.device_A.data(), problem.device_B.data(), C.data());
+  CUDA_CHECK_LAUNCH();
+  // The last two rows, of which the first lacks one element.
+  const std::vector<int64_t> rows = {batch * M - 2, batch * M - 1};
+  std::vector<float> got(2 * N);
+  CUDA_CHECK(cudaMemcpy(got.data(), C.data() + rows[0] * N, 2 * N * sizeof(float),
+                        cudaMemcpyDeviceToHost));
+  const Comparison comparison =
+      compare(got, masked_bmm_reference(problem.p, problem.mask, problem.A, problem.B, rows),
+              {.rows = 2, .cols = N});
+  INFO(step.name << ", the last two rows:\n" << comparison.report);
+  CHECK(comparison.ok);
+  CHECK(C.guards_intact());
 }
 
 }  // namespace

@@ -46,7 +46,6 @@ Resources& resources(Workspace& w) {
 
 std::vector<HeadPointers> locate_strips(const Attention& a, const Cut& cut, const float* qkv,
                                         Workspace& w, float* out) {
-  require_strides(a);
   const int64_t strips = ceil_div(a.T, cut.height), n = a.heads() * strips;
   DeviceBuffer<float*>& pointers = resources(w).pointers;
   if (pointers.size() < 6 * n) pointers = DeviceBuffer<float*>(6 * n);

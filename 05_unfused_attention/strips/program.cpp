@@ -54,6 +54,11 @@ void body(Chapter& chapter) {
   require_supported(a);
   announce(chapter, a, pointer_bytes(a));
   say_memory(chapter, a);
+  Workspace workspace(a);
+  Attention nothing = a;
+  nothing.B = 0;
+  chapter.require_a_step(steps,
+                         [&](Launcher* launch) { launch(nothing, nullptr, workspace, nullptr); });
 
   const std::vector<int64_t> rows = rows_to_check(chapter, a);
   int64_t height = 0;
@@ -62,7 +67,6 @@ void body(Chapter& chapter) {
   });
 
   const float* qkv = input_qkv.device();
-  Workspace workspace(a);
   for (const auto& step : steps) {
     if (!chapter.selected(step.name)) continue;
     const Cut cut = cut_of(a, step);

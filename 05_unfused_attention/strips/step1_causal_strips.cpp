@@ -13,6 +13,7 @@ namespace tutorial::unfused_attention::strips {
 
 void causal_strips(const Attention& a, const float* qkv, Workspace& w, float* out) {
   require_supported(a);
+  require_strides(a);
   if (a.elements() == 0) return;
   const Cut cut = cut_of(a, 1);
   const std::vector<Strip> strips = strips_of(a, cut);

@@ -34,6 +34,7 @@ void StripStream::end() {
 
 void overlapped_strips(const Attention& a, const float* qkv, Workspace& w, float* out) {
   require_supported(a);
+  require_strides(a);
   if (a.elements() == 0) return;
   const Cut cut = cut_of(a, MOST_STREAMS);
   const std::vector<Strip> strips = strips_of(a, cut);

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "../tests/attention_testing.hpp"
+#include "common/testing/asked_for.hpp"
+#include "common/testing/program_run.hpp"
 
 namespace tutorial::unfused_attention::strips {
 namespace {
@@ -64,6 +66,57 @@ TEST_CASE("any strip: at its edges, with a last one that is shorter") {
       a.strip_height = strip;
       check_pipeline(step, a, values_for(a));
     }
+}
+
+// All strips of a shape are read in the same way, 16 bytes at a time or 4: the formula counts a
+// kernel's launches, and these are two kernels.
+TEST_CASE("strips ask for what the headers of their kernels say", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  for (const Attention& a : std::vector<Attention>{
+           {.B = 2, .T = 28, .C = 10, .NH = 5, .block_size = 32, .strip_height = 8},
+           {.B = 1, .T = 64, .C = 8, .NH = 2, .block_size = 64, .strip_height = 16},
+           {.B = 1, .T = 21, .C = 6, .NH = 3, .causal = false, .block_size = 32},
+           {.B = 2, .T = 33, .C = 6, .NH = 3, .block_size = 32, .strip_height = 33}}) {
+    CAPTURE(step.name, a.B, a.T, a.NH, a.causal);
+    const std::vector<Strip> strips = strips_of(a, cut_of(a, step));
+    const auto count = static_cast<int64_t>(strips.size());
+    int64_t written = 0;
+    for (const Strip& strip : strips) written += a.heads() * strip.queries * strip.keys;
+    const DeviceBuffer<float> qkv(values_for(a));
+    DeviceBuffer<float> out(a.elements());
+    Workspace workspace(a);
+    check_asked_for({{"B", a.B},
+                     {"NH", a.NH},
+                     {"seen", a.seen()},
+                     {"written", written},
+                     {"launches", count},
+                     {"strips", count}},
+                    [&] { step.launch(a, qkv.data(), workspace, out.data()); },
+                    {.more = a.T % 4 == 0 ? 12 * a.heads() * a.T : 0});
+  }
+}
+
+TEST_CASE("strips: the program checks both steps, and finds one wrong element", "[program]") {
+  const Words small = {"--part",     "strips", "--batch", "2", "--seq",   "10",
+                       "--channels", "6",      "--heads", "2", "--strip", "4"};
+  const ProgramRun run = run_program(small);
+  check_all_right(run, names_of(steps) + Words{"row_in_registers"},
+                  {.flop = 4 * 110 * 6, .bytes = 16 * 20 * 6});
+  // 4 heads, strips of 4 queries, 10 keys, 4 bytes; two strips at once.
+  CHECK_THAT(run.out, ContainsSubstring("of preatt alone, causal_strips uses 640 B, "
+                                        "overlapped_strips uses 1.28 kB, row_in_registers all"));
+  check_wrong(run_stand_in(small, {.first = 119, .count = 1, .by = 0.001f}), "causal_strips",
+              {"1 of 120 elements", "out[1][9][5]"});
+}
+
+// So many channels that the reference takes more than 10^8 steps: then it computes some rows.
+TEST_CASE("strips: the program compares some rows of a large result", "[program]") {
+  const ProgramRun run =
+      run_stand_in({"--part", "strips", "--batch", "1", "--seq", "162", "--channels", "2000",
+                    "--heads", "1", "--kernel", "causal_strips"},
+                   {.first = 161 * 2000 + 1999, .count = 1, .by = 1});
+  check_wrong(run, "causal_strips",
+              {"1 of 308000 checked elements (154 of 162 rows)", "out[161][1999]"});
 }
 
 }  // namespace

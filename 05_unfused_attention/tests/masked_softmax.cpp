@@ -82,6 +82,13 @@ TEST_CASE("masked softmax of a strip: PyTorch's answer where a row has none") {
   }
 }
 
+TEST_CASE("masked softmax of a strip: more rows than a small grid has blocks") {
+  const SmallGrid grid(2, 2);
+  Attention a = {.B = 3, .block_size = 64};
+  a.causal = GENERATE(true, false);
+  check_masked_softmax(a, last_queries(5, 1030), 200);
+}
+
 TEST_CASE("what is masked may be anything") {
   const Attention a = {.B = 1, .T = 6, .C = 1, .NH = 1};
   const Strip strip = last_queries(6, 6);

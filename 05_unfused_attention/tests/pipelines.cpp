@@ -64,6 +64,24 @@ TEST_CASE("any shape, causal and full") {
   check_pipeline(step, a, values_for(a));
 }
 
+// 18 GB, so it must be asked for by its tag.
+TEST_CASE("every pipeline takes more than 2^31 scores", "[.large]") {
+  const auto step = EACH_STEP(all_pipelines());
+  const Attention a = {.B = 1, .T = 46400, .C = 8, .NH = 1};
+  const std::vector<float> qkv = values_for(a);
+  const DeviceBuffer<float> input(qkv);
+  DeviceBuffer<float> out(a.elements());
+  Workspace workspace(a);
+  step.launch(a, input.data(), workspace, out.data());
+  CUDA_CHECK_LAUNCH();
+  const std::vector<int64_t> rows = sample_rows(a.T, 64, 1);  // the last among them
+  const Comparison comparison =
+      compare_rows(out.to_host(), attention_reference(a, qkv, rows, strip_height_of(step, a)), rows,
+                   out_layout(a));
+  INFO(step.name << '\n' << comparison.report);
+  CHECK(comparison.ok);
+}
+
 TEST_CASE("an empty problem is left alone") {
   const auto step = EACH_STEP(all_pipelines());
   const Attention a = GENERATE(
@@ -79,10 +97,24 @@ TEST_CASE("any block size") {
   check_pipeline(step, a, values_for(a));
 }
 
+// Smaller than a GPU's, so that it does not take 2^31 rows.
+TEST_CASE("more rows of scores than a small grid has blocks") {
+  const auto step = EACH_STEP(all_pipelines());
+  const SmallGrid grid(5, 3);
+  Attention a = {.B = 2, .T = 20, .C = 10, .NH = 2, .block_size = 64};
+  a.causal = GENERATE(true, false);
+  check_pipeline(step, a, values_for(a));
+}
+
 TEST_CASE("any alignment of qkv and out") {
   const auto step = EACH_STEP(all_pipelines());
-  const Attention a = {.B = 2, .T = 21, .C = 10, .NH = 2, .block_size = 32};
-  for (const int64_t offset : {1, 2, 3}) check_pipeline(step, a, values_for(a), offset, 4 - offset);
+  // Heads of 8 floats: their rows would allow 16-byte accesses.
+  const Attention a = {.B = 2, .T = 21, .C = 16, .NH = 2, .block_size = 32};
+  for (const int64_t offset : {1, 2, 3}) {
+    check_pipeline(step, a, values_for(a), offset, 0);
+    check_pipeline(step, a, values_for(a), 0, offset);
+    check_pipeline(step, a, values_for(a), offset, 4 - offset);
+  }
 }
 
 TEST_CASE("scores far from zero") {

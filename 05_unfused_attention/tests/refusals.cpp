@@ -43,8 +43,11 @@ TEST_CASE("a pipeline refuses before it launches anything") {
   CHECK_THROWS_AS(step.launch(bad, input.data(), workspace, out.data()), Error);
   bad = good;
   bad.C = int64_t{1} << 30;  // 3·C is the distance between rows of q, k and v
-  if (step.launch != &unfused && step.launch != &fused_softmax)
+  if (step.launch != &unfused && step.launch != &fused_softmax) {
     CHECK_THROWS_AS(step.launch(bad, input.data(), workspace, out.data()), Error);
+    bad.B = 0;  // so the program asks
+    CHECK_THROWS_AS(step.launch(bad, nullptr, workspace, nullptr), Error);
+  }
   for (const float value : out.to_host()) CHECK(std::isnan(value));
 }
 

@@ -112,6 +112,19 @@ TEST_CASE("a masked score is -infinity whatever it was, and no other is touched 
                exactly({1, -INF, -INF, 2, 3, -INF, 4, 5, 6}), score_layout(a, "preatt"), 0, preatt);
 }
 
+// Smaller than a GPU's, so that it does not take 2^31 rows. A row's neighbours are far from it.
+TEST_CASE("every stage with more rows than a small grid has blocks") {
+  const SmallGrid grid(3, 2);
+  Attention a = {.B = 2, .T = 11, .C = 10, .NH = 2, .block_size = 64};
+  a.causal = GENERATE(true, false);
+  check_softmax(a, 200);
+  check_scale_mask_softmax(a, 200);
+  const std::vector<float> preatt = raw_scores(a, 0);
+  check_launch([&](float* scores) { scale_mask(a, scores); },
+               scale_mask_reference(a, preatt, all_rows(a.heads() * a.T)),
+               score_layout(a, "preatt"), 0, preatt);
+}
+
 TEST_CASE("softmax, alone and with scale and mask") {
   const Attention a = each_shape();
   check_softmax(a, 0);

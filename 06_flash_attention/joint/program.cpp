@@ -32,8 +32,11 @@ void say_counts(Chapter& chapter, const float* a, const float* b, const float* c
   bool pays = false;
   for (int tile : {largest, largest / 2}) {
     if (tile < TILES[0]) continue;
-    const Tally two = count_two_products(a, b, c, y.data(), y_tilde.data(), m, n, k, tile);
-    const Tally one = count_joint_tiling(a, b, c, y.data(), m, n, k, tile);
+    Tally two, one;
+    chapter.watch("the count of both products", [&] {
+      two = count_two_products(a, b, c, y.data(), y_tilde.data(), m, n, k, tile);
+      one = count_joint_tiling(a, b, c, y.data(), m, n, k, tile);
+    });
     chapter.say(count_line("one after the other", tile, two, article_two_products(m, n, k, tile)));
     chapter.say(count_line("joint", tile, one, article_joint_tiling(m, n, k, tile)));
     if (tile == largest) pays = one.accesses < two.accesses;

@@ -43,11 +43,11 @@ void launch_products(const float* A, const float* B, const float* C, float* y, f
   if (m == 0 || k == 0) return;
   if (n > 0) {
     const unsigned blocks = grid_blocks(ceil_div(m, b) * ceil_div(n, b));
-    product_kernel<b><<<blocks, THREADS>>>(A, B, y_tilde, m, n, k, count);
+    product_kernel<b, Counter><<<blocks, THREADS>>>(A, B, y_tilde, m, n, k, count);
     CUDA_CHECK_LAUNCH();
   }
   const unsigned blocks = grid_blocks(ceil_div(m, b) * ceil_div(k, b));
-  product_kernel<b><<<blocks, THREADS>>>(y_tilde, C, y, m, k, n, count);
+  product_kernel<b, Counter><<<blocks, THREADS>>>(y_tilde, C, y, m, k, n, count);
   CUDA_CHECK_LAUNCH();
 }
 

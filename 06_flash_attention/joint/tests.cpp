@@ -1,5 +1,7 @@
 // Both steps on shapes that their likely mistakes do not survive; then their counts; then the
 // reference itself.
+#include "common/testing/asked_for.hpp"
+#include "common/testing/program_run.hpp"
 #include "common/testing/testing.hpp"
 #include "joint/joint.hpp"
 
@@ -10,30 +12,36 @@ struct JointShape {
   int64_t m, n, k;
 };
 
+// How far the tensors begin, in floats, from an address that is a multiple of 256 bytes.
+struct Offsets {
+  int64_t a = 0, b = 0, c = 0, y = 0, y_tilde = 0;
+};
+
 struct JointProblem {
-  explicit JointProblem(JointShape shape, int64_t offset = 0)
+  explicit JointProblem(JointShape shape, Offsets offsets = {})
       : A(make_values({shape.m, shape.k}, Init::normal, 1)),
         B(make_values({shape.k, shape.n}, Init::normal, 2)),
         C(make_values({shape.n, shape.k}, Init::normal, 3)),
-        a(A, offset),
-        b(B, offset),
-        c(C, offset),
-        y(shape.m * shape.k, offset),
-        y_tilde(shape.m * shape.n, offset) {}
+        a(A, offsets.a),
+        b(B, offsets.b),
+        c(C, offsets.c),
+        y(shape.m * shape.k, offsets.y),
+        y_tilde(shape.m * shape.n, offsets.y_tilde) {}
   std::vector<float> A, B, C;
   DeviceBuffer<float> a, b, c, y, y_tilde;
 };
 
-void check_step(const Step<Launcher>& step, JointShape shape, int64_t offset = 0) {
+void check_step(const Step<Launcher>& step, JointShape shape, Offsets offsets = {}) {
   const auto [m, n, k] = shape;
-  INFO(step.name << " m=" << m << " n=" << n << " k=" << k << " offset=" << offset);
-  JointProblem p(shape, offset);
+  INFO(step.name << " m=" << m << " n=" << n << " k=" << k << " offsets " << offsets.a << ", "
+                 << offsets.b << ", " << offsets.c << ", " << offsets.y << ", " << offsets.y_tilde);
+  JointProblem p(shape, offsets);
   check_launch(
       [&](float* y) {
         step.launch(p.a.data(), p.b.data(), p.c.data(), y, p.y_tilde.data(), m, n, k);
       },
       reference(p.A, p.B, p.C, n, k, all_rows(m)),
-      {.name = "y", .rows = m, .cols = k, .tile = step.tile}, offset);
+      {.name = "y", .rows = m, .cols = k, .tile = step.tile}, offsets.y);
   CHECK(p.y_tilde.guards_intact());
 }
 
@@ -56,7 +64,47 @@ TEST_CASE("joint tiling: every step is right for every shape") {
                                                   {3, 0, 4},
                                                   {3, 4, 0}})
     check_step(step, shape);
-  for (int64_t offset : {1, 2, 3}) check_step(step, {9, 20, 8}, offset);
+  for (int64_t offset : {1, 2, 3}) {
+    check_step(step, {9, 20, 8}, {.a = offset});
+    check_step(step, {9, 20, 8}, {.b = offset});
+    check_step(step, {9, 20, 8}, {.c = offset});
+    check_step(step, {9, 20, 8}, {.y = offset});
+    check_step(step, {9, 20, 8}, {.y_tilde = offset});
+    check_step(step, {9, 20, 8}, {offset, offset, offset, offset, offset});
+  }
+}
+
+TEST_CASE("joint tiling: the kernels ask for what their headers say", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  for (const JointShape& shape :
+       std::vector<JointShape>{{20, 40, 16}, {70, 33, 30}, {33, 20, 128}}) {
+    const auto [m, n, k] = shape;
+    CAPTURE(step.name, m, n, k);
+    JointProblem p(shape);
+    check_asked_for({{"m", m}, {"n", n}, {"k", k}, {"b", tile_for(k)}}, [&] {
+      step.launch(p.a.data(), p.b.data(), p.c.data(), p.y.data(), p.y_tilde.data(), m, n, k);
+    });
+  }
+}
+
+TEST_CASE("joint tiling: the program checks both steps, and finds one wrong element", "[program]") {
+  const Words small = {"--part", "joint", "--m", "20", "--n", "30", "--k", "8"};
+  const ProgramRun run = run_program(small);
+  // 2 · 2·20·30·8 FLOP; A and B, C and y, 20·8 and 30·8 floats each
+  check_all_right(run, names_of(steps), {.flop = 19200, .bytes = 3200});
+  CHECK_THAT(run.out, ContainsSubstring("y[20×8] = (A[20×8] · B[8×30]) · C[30×8], fp32\n"
+                                        "19.2 kFLOP, at least 3.20 kB, 6.00 FLOP/byte"));
+  CHECK_THAT(run.out, ContainsSubstring("with b = k pays if k < 3·n: 8 < 90, it does; by the "
+                                        "counts with b = 16 it does\n"));
+  check_wrong(run_stand_in(small, {.first = 159, .count = 1, .by = 0.01f}), "two_products",
+              {"1 of 160 elements", "y[19][7]"});
+}
+
+// Beyond 10^8 products some rows are compared. Beside the wrong step the other one is right.
+TEST_CASE("joint tiling: the program compares some rows of a large result", "[program]") {
+  check_wrong(run_stand_in({"--part", "joint", "--m", "1010", "--n", "1000", "--k", "100"},
+                           {.first = 1009 * 100 + 99, .count = 1, .by = 10}),
+              "two_products", {"1 of 100100 checked elements (1001 of 1010 rows)", "y[1009][99]"});
 }
 
 // What is loaded is counted element by element. Products are counted for whole tiles, because the

@@ -32,11 +32,13 @@ std::string text(const Attention& s) {
          (s.causal ? " causal" : " full");
 }
 
-void check_step(const Step<Launcher>& step, const Problem& problem, int64_t offset) {
+void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets) {
   const Attention& shape = problem.shape;
-  INFO(step.name << " " << text(shape) << " offset=" << offset);
-  const DeviceBuffer<float> q(problem.q, offset), k(problem.k, offset), v(problem.v, offset);
-  DeviceBuffer<float> lse(shape.rows(), offset), scratch(shape.rows(), offset);
+  const auto& [of_q, of_k, of_v, of_out, of_lse, of_scratch] = offsets;
+  INFO(step.name << " " << text(shape) << " offsets q " << of_q << ", k " << of_k << ", v " << of_v
+                 << ", out " << of_out << ", lse " << of_lse << ", scratch " << of_scratch);
+  const DeviceBuffer<float> q(problem.q, of_q), k(problem.k, of_k), v(problem.v, of_v);
+  DeviceBuffer<float> lse(shape.rows(), of_lse), scratch(shape.rows(), of_scratch);
   const Reference want = reference(problem);
   check_launch(
       [&](float* out) {
@@ -48,7 +50,7 @@ void check_step(const Step<Launcher>& step, const Problem& problem, int64_t offs
        .rows = shape.Tq,
        .cols = shape.HS,
        .tile = step.tile},
-      offset);
+      of_out);
   const Comparison sums = compare(lse.to_host(), want.lse,
                                   {.name = "lse", .batch = shape.B * shape.NH, .rows = shape.Tq});
   if (!sums.ok) FAIL_CHECK(sums.report);

@@ -28,8 +28,13 @@ Reference reference(const Problem& problem);
 /// "B=1 NH=2 …", for messages.
 std::string text(const Attention& shape);
 
-/// Checks out and lse. `offset` moves all tensors by so many floats from a multiple of 256 bytes.
-void check_step(const Step<Launcher>& step, const Problem& problem, int64_t offset = 0);
+/// How far the tensors begin, in floats, from an address that is a multiple of 256 bytes.
+struct Offsets {
+  int64_t q = 0, k = 0, v = 0, out = 0, lse = 0, scratch = 0;
+};
+
+/// Checks out and lse.
+void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets = {});
 /// With the causal mask and without.
 void check_both(const Step<Launcher>& step, Attention shape,
                 const std::function<Problem(const Attention&)>& make);

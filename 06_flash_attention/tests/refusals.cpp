@@ -22,9 +22,19 @@ TEST_CASE("every step refuses what it cannot do, before it launches") {
                      ContainsSubstring(" bytes of shared memory a block; this device allows ")));
   CHECK_THROWS_MATCHES(launch({.NH = 6, .NH_kv = 4}), Error,
                        MessageMatches(ContainsSubstring("--heads a multiple of --kv-heads")));
+  CHECK_THROWS_AS(launch({.B = 0, .HS = 5000}), Error);  // so the program asks
   CHECK_THROWS_AS(launch({.NH = 6, .NH_kv = 0}), Error);
   CHECK_THROWS_AS(launch({.Tq = -1}), Error);
   CHECK(cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("every step refuses more blocks than a grid has") {
+  const auto step = EACH_STEP(steps);
+  const SmallGrid grid(2, 2);
+  CHECK_THROWS_MATCHES(
+      step.launch({.NH = 3, .NH_kv = 3}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr),
+      Error,
+      MessageMatches(ContainsSubstring("3 blocks are more than the 2 that a grid can have")));
 }
 
 TEST_CASE("every step with O in registers refuses head sizes that they do not hold") {

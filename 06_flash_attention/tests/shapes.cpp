@@ -25,15 +25,50 @@ TEST_CASE("every step is right for every shape") {
 
 TEST_CASE("every step takes any address that a float can have") {
   const auto step = EACH_STEP(steps);
-  for (int64_t offset : {1, 2, 3})
-    check_step(step, normal_problem({.B = 1, .NH = 2, .NH_kv = 1, .Tq = 9, .Tk = 33, .HS = 64}),
-               offset);
+  // Rows that would allow 16-byte accesses.
+  const Problem small = normal_problem({.Tq = 5, .Tk = 9, .HS = 32});
+  const Problem problem =
+      normal_problem({.B = 1, .NH = 2, .NH_kv = 1, .Tq = 9, .Tk = 33, .HS = 64});
+  for (int64_t offset : {1, 2, 3}) {
+    check_step(step, small, {.q = offset});
+    check_step(step, small, {.k = offset});
+    check_step(step, small, {.v = offset});
+    check_step(step, small, {.out = offset});
+    check_step(step, small, {.lse = offset, .scratch = 4 - offset});
+    check_step(step, problem, {offset, offset, offset, offset, offset, offset});
+  }
 }
 
 TEST_CASE("every step takes more heads than a grid has blocks in y", "[large]") {
   if (!device_has_clock()) SKIP("65538 blocks take the simulator minutes");
   const auto step = EACH_STEP(steps);
   check_step(step, normal_problem({.B = 2, .NH = 32769, .NH_kv = 3, .Tq = 1, .Tk = 1, .HS = 1}));
+}
+
+// 18 GB, so it must be asked for by its tag. All queries but those of the last two heads are 0.
+TEST_CASE("every step takes more than 2^31 elements", "[.large]") {
+  const auto step = EACH_STEP(steps);
+  const Attention last = {.NH = 2, .NH_kv = 1, .Tq = 3, .Tk = 40, .HS = 128};
+  Attention shape = last;
+  shape.NH = 5592410;  // so many heads of 3·128 elements
+  const Problem problem = normal_problem(last);
+  const int64_t size = shape.rows() * shape.HS, tail = last.rows() * last.HS;
+  const DeviceBuffer<float> k(problem.k), v(problem.v);
+  DeviceBuffer<float> q(size), out(size), lse(shape.rows()), scratch(shape.rows());
+  CUDA_CHECK(cudaMemset(q.data(), 0, size * sizeof(float)));
+  CUDA_CHECK(cudaMemcpy(q.data() + size - tail, problem.q.data(), tail * sizeof(float),
+                        cudaMemcpyHostToDevice));
+  step.launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), scratch.data());
+  CUDA_CHECK_LAUNCH();
+  std::vector<float> got(tail);
+  CUDA_CHECK(cudaMemcpy(got.data(), out.data() + size - tail, tail * sizeof(float),
+                        cudaMemcpyDeviceToHost));
+  const Comparison comparison =
+      compare(got, reference(problem).out,
+              {.name = "out", .batch = last.NH, .rows = last.Tq, .cols = last.HS});
+  INFO(step.name << ", the last two heads:\n" << comparison.report);
+  CHECK(comparison.ok);
+  CHECK(out.guards_intact());
 }
 
 TEST_CASE("every step does nothing when there is nothing to do") {

@@ -18,6 +18,14 @@ void require_device();
 /// "" when a kernel that needs this ("", "sm_90a", …) can run here, else the reason.
 std::string why_not_here(const std::string& needs);
 
+/// How far the launch is that runs now; any host thread may ask. A backend that does not know, or
+/// runs none, has 0 blocks.
+struct LaunchProgress {
+  int64_t launches = 0;          // begun so far
+  int64_t done = 0, blocks = 0;  // of the launch that runs
+};
+LaunchProgress launch_progress();
+
 /// Poison is no data: a backend that looks for reads of memory that nobody wrote forgets that these
 /// bytes were filled.
 void mark_device_memory_unwritten(void* memory, int64_t bytes);

@@ -20,7 +20,7 @@ endif()
 # that -fsanitize=thread,alignment,bounds makes at every memory access; the simulator, not the
 # sanitizers' own libraries, defines the functions called. (So the option must not reach the linker.)
 # -Werror=attribute-warning: a kernel that is called without <<<…>>>.
-set(tutorial_kernel_options -fsanitize=thread,alignment,bounds -fsanitize-coverage=trace-pc
+set(tutorial_kernel_options -fsanitize=thread,alignment,bounds,object-size -fsanitize-coverage=trace-pc
   -fno-reorder-blocks -fno-tree-sra -Wno-unknown-pragmas -fstack-clash-protection -Wno-tsan -O1 -g -gdwarf-4
   -Werror=attribute-warning -D__CUDACC__ -D__CUDA_ARCH__=900 CACHE INTERNAL "")
 
@@ -144,16 +144,21 @@ endfunction()
 #   <name>_steps   the kernels, the references and other host code; another chapter may link it
 #   <name>         the program: main.cpp, and of each part program.cpp
 #   <name>_tests   tests.cpp and tests/*.cpp, and of each part tests.cpp
+#   <name>_stand_in  the program again, for its own tests: with tests/stand_in.cpp, and of each part
+#                    stand_in.cpp, which define some of the steps anew
 #
 # The arguments are libraries that the chapter needs besides, such as another chapter's steps.
 function(tutorial_chapter)
   get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
   file(GLOB sources CONFIGURE_DEPENDS *.cu *.cpp */*.cu */*.cpp)
   set(program ${sources})
+  set(stand_ins ${sources})
   set(tests ${sources})
   list(FILTER program INCLUDE REGEX "/(main|program)\\.cpp$")
+  list(FILTER stand_ins INCLUDE REGEX "/stand_in\\.cpp$")
   list(FILTER tests INCLUDE REGEX "/(tests\\.cpp|tests/[^/]*)$")
-  list(REMOVE_ITEM sources ${program} ${tests})
+  list(REMOVE_ITEM tests ${stand_ins})
+  list(REMOVE_ITEM sources ${program} ${stand_ins} ${tests})
 
   add_library(${name}_steps STATIC)
   tutorial_sources(${name}_steps kernel_headers ${sources})
@@ -169,13 +174,40 @@ function(tutorial_chapter)
   tutorial_sources(${name}_tests kernel_headers ${tests})
   target_link_libraries(${name}_tests PRIVATE ${name}_steps ${ARGN})
   tutorial_tests(${name}_tests ${name})
+
+  # The linker takes the stand-ins, and from the library what they do not define. The program's own
+  # files are not compiled again.
+  if(stand_ins)
+    add_executable(${name}_stand_in $<TARGET_OBJECTS:${name}> ${stand_ins})
+    tutorial_reuse_headers(${name}_stand_in program_headers)
+    target_link_libraries(${name}_stand_in PRIVATE ${name}_steps ${ARGN})
+    add_dependencies(${name}_tests ${name} ${name}_stand_in)
+    target_compile_definitions(${name}_tests PRIVATE TUTORIAL_PROGRAM="$<TARGET_FILE:${name}>"
+      TUTORIAL_STAND_IN="$<TARGET_FILE:${name}_stand_in>")
+  endif()
   if(TUTORIAL_BACKEND STREQUAL "cpu")
     tutorial_mistakes(${name})
     # Once more with blocks and threads in another order: what is right in one order only shows. The
-    # tests of the largest grids take long and have nothing to add.
-    add_test(NAME "${name}: all, in shuffled thread order" COMMAND ${name}_tests "~[large]")
+    # tests of the largest grids take long and have nothing to add, nor have those of the program and
+    # of what is counted.
+    add_test(NAME "${name}: all, in shuffled thread order"
+      COMMAND ${name}_tests "~[large]~[program]~[counts]")
     set_tests_properties("${name}: all, in shuffled thread order" PROPERTIES
       ENVIRONMENT SIMULATOR_ORDER=1 LABELS ${name} SKIP_RETURN_CODE 4 TIMEOUT 600
       COST 100)  # the longest begin first, so that no core waits for them at the end
   endif()
+endfunction()
+
+# A test of the chapter's program: it answers these words (a list) with a text that matches, and at once, so
+# before it computes anything. The tests' target builds the program, too.
+function(tutorial_answers words text)
+  get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  if(TUTORIAL_BACKEND STREQUAL "gpu")
+    return()  # there may be no GPU where this is tested
+  endif()
+  add_dependencies(${name}_tests ${name})
+  string(REPLACE ";" " " line "${words}")
+  add_test(NAME "${name}: the program's answer to ${line}" COMMAND ${name} ${words})
+  set_tests_properties("${name}: the program's answer to ${line}" PROPERTIES
+    PASS_REGULAR_EXPRESSION "${text}" LABELS ${name} TIMEOUT 30)
 endfunction()

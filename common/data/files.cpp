@@ -16,8 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const std::string& path, const std::string& reason) {
-  throw Error("cannot write " + path + ": " + reason +
-              "; give a path in a directory that exists and that you may write to");
+  throw Error("cannot write " + path + ": " + reason);
 }
 
 /// The new content, under a name of its own until keep(). Removed unless kept.
@@ -26,13 +25,13 @@ class NewFile {
   explicit NewFile(const std::string& path) : path_(path) {
     std::error_code ignored;
     const fs::file_status status = fs::status(path, ignored);
-    if (path.empty()) fail("''", "the name is empty");
-    if (fs::is_directory(status)) fail(path, "it is a directory");
-    // /dev/stdout may lead to a file that is being written.
-    if (path.starts_with("/dev/") || path.starts_with("/proc/"))
-      fail(path, "it is no ordinary file");
-    // A rename would replace /dev/null itself.
-    if (fs::exists(status) && !fs::is_regular_file(status)) fail(path, "it is no ordinary file");
+    if (path.empty()) fail("''", "the name is empty; give one");
+    if (fs::is_directory(status) || path.ends_with('/')) fail(path, file_error_text(EISDIR));
+    // /dev/stdout may lead to a file that is being written. A rename would replace /dev/null
+    // itself.
+    if (path.starts_with("/dev/") || path.starts_with("/proc/") ||
+        (fs::exists(status) && !fs::is_regular_file(status)))
+      fail(path, "it is no ordinary file; give the path of one");
     // A link stays a link, and what it points to is replaced.
     const fs::path target = fs::is_symlink(fs::symlink_status(path, ignored))
                                 ? fs::weakly_canonical(path, ignored)
@@ -40,7 +39,7 @@ class NewFile {
     target_ = target.empty() ? path : target.string();
     part_ = target_ + ".part" + std::to_string(getpid());
     descriptor_ = open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) fail(path_, std::strerror(errno));
+    if (descriptor_ < 0) fail_with_errno();
   }
   ~NewFile() {
     if (descriptor_ >= 0) close(descriptor_);
@@ -67,7 +66,7 @@ class NewFile {
   }
 
  private:
-  [[noreturn]] void fail_with_errno() { fail(path_, std::strerror(errno)); }
+  [[noreturn]] void fail_with_errno() { fail(path_, file_error_text(errno)); }
 
   std::string path_, target_, part_;
   int descriptor_ = -1;
@@ -75,6 +74,42 @@ class NewFile {
 };
 
 }  // namespace
+
+std::string file_error_text(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return "there is no such file or directory; check the path";
+    case EISDIR:
+      return "it is a directory; give the path of a file";
+    case EACCES:
+    case EPERM:
+      return "you have no permission; give a path that you may use, or change its permissions";
+    case EROFS:
+      return "its file system is read-only; give a path on another";
+    case ENOSPC:
+    case EDQUOT:
+      return "the disk is full, or your share of it; make room, or give a path on another disk";
+    case EFBIG:
+      return "the file would be larger than is allowed here; see ulimit -f, or give a path on "
+             "another disk";
+    case ENAMETOOLONG:
+      return "the name is too long; give a shorter one";
+    case ELOOP:
+      return "its symbolic links lead around in a circle; give another path";
+    default:
+      return std::string(std::strerror(error)) + "; try another path";
+  }
+}
+
+bool same_file(const std::string& one, const std::string& other) {
+  std::error_code ignored;
+  const auto resolved = [&](const std::string& path) {
+    const fs::path whole = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+    return whole.empty() ? fs::path(path) : whole;
+  };
+  return resolved(one) == resolved(other);
+}
 
 void write_parts(const std::string& path, std::initializer_list<std::string_view> parts) {
   NewFile file(path);

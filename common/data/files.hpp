@@ -13,6 +13,11 @@ void write_file(const std::string& path, const std::string& text);
 /// The same for several parts, one after the other.
 void write_parts(const std::string& path, std::initializer_list<std::string_view> parts);
 
+/// What an errno of open() or write() means for the user: what is the case; what to do.
+std::string file_error_text(int error);
+/// Do two paths lead to one file? Neither need exist.
+bool same_file(const std::string& one, const std::string& other);
+
 /// Throws Error unless a file can be created at `path`. Creates nothing that stays.
 void require_writable(const std::string& path);
 

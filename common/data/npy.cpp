@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "common/data/files.hpp"
+#include "common/data/text.hpp"
 #include "common/kernel/error.hpp"
 
 namespace tutorial {
@@ -29,8 +30,9 @@ std::string remedy(const std::string& path) {
   return "; save it with np.save('" + path + "', np.ascontiguousarray(x, dtype=np.float32))";
 }
 
+/// `found` may hold bytes of the file.
 [[noreturn]] void refuse(const std::string& path, const std::string& found) {
-  throw Error(path + " " + found + remedy(path));
+  throw Error(printable(path + " " + found + remedy(path)));
 }
 
 /// Reads the header's text, a Python dictionary:
@@ -61,7 +63,7 @@ class HeaderParser {
       }
       if (!accept(',') && peek() != '}') malformed("a comma is missing");
     }
-    if (peek() != '\0') malformed("something follows the closing brace");
+    if (!at_end()) malformed("something follows the closing brace");
     if (!has_descr || !has_order || !has_shape)
       malformed("one of 'descr', 'fortran_order' and 'shape' is missing");
     return header;
@@ -71,12 +73,14 @@ class HeaderParser {
   [[noreturn]] void malformed(const std::string& reason) {
     refuse(path_, "has a damaged header: " + reason);
   }
-  char peek() {
+  bool at_end() {
     while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\n')) rest_.remove_prefix(1);
-    return rest_.empty() ? '\0' : rest_[0];
+    return rest_.empty();
   }
+  /// The next character that is no blank; at the end, as for a NUL byte, '\0', which nothing takes.
+  char peek() { return at_end() ? '\0' : rest_[0]; }
   bool accept(char wanted) {
-    if (peek() != wanted || rest_.empty()) return false;
+    if (peek() != wanted) return false;
     rest_.remove_prefix(1);
     return true;
   }
@@ -104,6 +108,8 @@ class HeaderParser {
   int64_t integer() {
     if (!std::isdigit(static_cast<unsigned char>(peek())))
       malformed("'shape' is not a tuple of whole numbers");
+    if (rest_.size() > 1 && rest_[0] == '0' && std::isdigit(static_cast<unsigned char>(rest_[1])))
+      malformed("a number in 'shape' begins with 0");
     int64_t value = 0;
     while (!rest_.empty() && std::isdigit(static_cast<unsigned char>(rest_[0]))) {
       if (value > std::numeric_limits<int64_t>::max() / 10 - 1) malformed("an extent is too large");
@@ -158,14 +164,11 @@ size_t little_endian(const char* bytes, size_t count) {
 Tensor read_npy(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status))
-    throw Error("cannot read " + path + ": there is no such file; check the path");
-  if (!std::filesystem::is_regular_file(status))
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     throw Error("cannot read " + path + ": it is a directory or a device; name a .npy file");
   errno = 0;
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file)
-    throw Error("cannot read " + path + ": " + std::strerror(errno) + "; check its permissions");
+  if (!file) throw Error("cannot read " + path + ": " + file_error_text(errno));
   size_t left = static_cast<size_t>(file.tellg());
   file.seekg(0);
   // Every read is of bytes that the file has, so a header cannot ask for more memory than that.
@@ -179,6 +182,10 @@ Tensor read_npy(const std::string& path) {
   char start[8] = {};  // the magic word, then the version
   if (left < sizeof start) refuse(path, "is no .npy file: it has fewer than 8 bytes");
   take(start, sizeof start, "its first bytes");
+  if (std::string_view(start, 4) == "PK\x03\x04")
+    throw Error(path +
+                " is a zip of .npy files, as np.savez writes it; unpack it first, in Python: " +
+                "np.save('x.npy', np.load('" + path + "')['NAME'])");
   if (std::string_view(start, kMagic.size()) != kMagic)
     refuse(path, "is no .npy file: it does not begin with \\x93NUMPY");
   const int major = static_cast<unsigned char>(start[6]);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/data/shape.hpp"
+#include "common/data/text.hpp"
 #include "common/kernel/error.hpp"
 
 namespace tutorial {
@@ -79,9 +80,13 @@ const char* init_names() {
 }
 
 Init parse_init(std::string_view name) {
-  for (const InitName& known : kInits)
+  std::vector<std::string> names;
+  for (const InitName& known : kInits) {
     if (known.name == name) return known.init;
-  throw Error("--init does not know '" + std::string(name) + "'; choose one of " + init_names());
+    names.emplace_back(known.name);
+  }
+  throw Error("--init does not know \"" + std::string(name) + "\"; " +
+              did_you_mean(std::string(name), names) + "choose one of " + init_names());
 }
 
 std::vector<float> make_values(const std::vector<int64_t>& shape, Init init, uint64_t seed) {

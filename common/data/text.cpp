@@ -45,6 +45,73 @@ std::string join(const std::vector<std::string>& words) {
   return joined;
 }
 
+namespace {
+
+/// How many letters must be put in, left out, changed or swapped with their neighbour.
+size_t edits_between(const std::string& a, const std::string& b) {
+  std::vector<std::vector<size_t>> edits(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i)
+    for (size_t j = 0; j <= b.size(); ++j) {
+      size_t& least = edits[i][j];
+      least = i + j;  // right where one of them is empty
+      if (i == 0 || j == 0) continue;
+      least = std::min(
+          {edits[i - 1][j] + 1, edits[i][j - 1] + 1, edits[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        least = std::min(least, edits[i - 2][j - 2] + 1);
+    }
+  return edits[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string without_dashes(const std::string& option) {
+  return option.substr(std::min(option.find_first_not_of('-'), option.size()));
+}
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& known) {
+  const std::string given = without_dashes(word);
+  if (given.empty() || given.size() > 100) return "";
+  const std::string* nearest = nullptr;
+  size_t least = std::max<size_t>(1, given.size() / 3) + 1;
+  for (const std::string& candidate : known) {
+    const size_t edits = edits_between(given, without_dashes(candidate));
+    if (edits >= least || edits >= given.size()) continue;
+    least = edits;
+    nearest = &candidate;
+  }
+  // A part of a name, long enough to be no accident, is meant as that name.
+  for (const std::string& candidate : known)
+    if (nearest == nullptr && given.size() >= 3 && candidate.find(given) != std::string::npos)
+      nearest = &candidate;
+  return nearest == nullptr ? "" : "did you mean \"" + *nearest + "\"? ";
+}
+
+std::string printable(const std::string& text) {
+  std::string shown;
+  for (size_t i = 0; i < text.size();) {
+    const auto at = [&](size_t j) {
+      return static_cast<unsigned char>(j < text.size() ? text[j] : 0);
+    };
+    // The bytes of one character of UTF-8; 0: it is none.
+    size_t bytes = at(i) < 0x80 ? 1 : at(i) >= 0xf0 ? 4 : at(i) >= 0xe0 ? 3 : at(i) >= 0xc2 ? 2 : 0;
+    for (size_t j = 1; j < bytes; ++j)
+      if ((at(i + j) & 0xc0) != 0x80) bytes = 0;
+    // U+0080 to U+009f are control characters, too.
+    const bool is_control = at(i) < 0x20 || at(i) == 0x7f || (at(i) == 0xc2 && at(i + 1) < 0xa0);
+    if (bytes == 0 || is_control) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\x%02x", at(i));
+      shown += escape;
+      i += 1;
+    } else {
+      shown += text.substr(i, bytes);
+      i += bytes;
+    }
+  }
+  return shown;
+}
+
 size_t screen_width(const std::string& text) {  // UTF-8 continuation bytes take nothing
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;

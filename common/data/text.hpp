@@ -17,6 +17,13 @@ std::string three_digits(double value);
 std::string formatted(const char* format, double value);
 /// "a, b, c"
 std::string join(const std::vector<std::string>& words);
+/// "--m" -> "m"
+std::string without_dashes(const std::string& option);
+/// `did you mean "tiled"? ` where one of the known words is much like this one, else "": to go
+/// before the words of a message that say which there are.
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& known);
+/// The text with \x1b and the like in place of what a terminal would obey or could not show.
+std::string printable(const std::string& text);
 
 /// Columns that a text (UTF-8) takes on the screen.
 size_t screen_width(const std::string& text);

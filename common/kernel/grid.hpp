@@ -12,8 +12,12 @@ __host__ __device__ constexpr int64_t ceil_div(int64_t count, int64_t size) {
   return (count + size - 1) / size;
 }
 
-/// A grid has at most this many blocks in x; and in y, and in z.
-inline constexpr int64_t MAX_GRID_X = 2147483647;
-inline constexpr int64_t MAX_GRID_Y = 65535;
+/// A grid has at most so many blocks in x; and in y, and in z. No constant, for the tests' sake: on
+/// a small grid (testing.hpp) even a small problem has blocks with several rows to do, one after
+/// another, and launchers with several grids to launch.
+struct GridLimit {
+  int64_t x = 2147483647, y = 65535;
+};
+inline GridLimit grid_limit;
 
 }  // namespace tutorial

@@ -1,14 +1,14 @@
-// The frame of every chapter's program: from the declaration of its options to its exit status.
+// The frame of every chapter's program: from the declaration of its options to its table.
 #include "common/program/chapter.hpp"
 
 #include <algorithm>
 #include <iostream>
-#include <new>
-#include <stdexcept>
+#include <optional>
 #include <utility>
 
 #include "common/data/files.hpp"
 #include "common/program/cost_model.hpp"
+#include "common/program/progress.hpp"
 #include "common/program/table.hpp"
 
 namespace tutorial {
@@ -25,10 +25,6 @@ struct Chapter::State {
   bool times() const { return device_has_clock() && options.repeats > 0; }
   bool run(const Row& row, Role role) {
     return run_row(row, role, {name, declared, options, problem, outcome});
-  }
-  void print_table() const {
-    if (!outcome.results.empty())
-      std::cout << '\n' << table_text(outcome.results, device_has_clock(), options.all_columns);
   }
   void write_files() const;
 };
@@ -88,6 +84,36 @@ int Chapter::repeats() const {
 }
 bool Chapter::selected(const std::string& step) const {
   return is_selected(state_->options, step);
+}
+
+bool Chapter::compares() const {
+  return state_->options.kernels.empty() || state_->times();
+}
+
+void Chapter::ask(const std::string& step, const std::string& needs,
+                  const std::function<void()>& launch) {
+  if (!selected(step)) return;
+  std::string& why = state_->outcome.refusals[step];
+  why = why_not_here(needs);
+  if (!why.empty()) return;
+  try {
+    launch();
+  } catch (const Error& error) {
+    why = error.what();
+  }
+}
+
+void Chapter::require_one_accepts() const {
+  const auto& refusals = state_->outcome.refusals;
+  std::string first;
+  for (const ListedStep& step : state_->declared.steps) {
+    const auto why = refusals.find(step.name);
+    if (why == refusals.end()) continue;
+    if (why->second.empty()) return;
+    if (first.empty()) first = why->second;
+  }
+  if (refusals.size() == 1) throw Error(first);
+  if (refusals.size() > 1) throw Error("no step can do this; the first says: " + first);
 }
 
 namespace {
@@ -162,7 +188,13 @@ void Chapter::vendor(const std::string& name, std::function<void(float*)> launch
   vendor(Row{.name = name, .launch = std::move(launch), .before = std::move(before)});
 }
 void Chapter::vendor(Row row) {
-  state_->run(row, Role::vendor);
+  if (compares()) state_->run(row, Role::vendor);
+}
+
+void Chapter::watch(const std::string& what, const std::function<void()>& launches) {
+  std::optional<Progress> progress;
+  if (!device_has_clock()) progress.emplace(Underway{.name = what}, state_->outcome.is_long);
+  launches();
 }
 
 void Chapter::State::write_files() const {
@@ -186,8 +218,20 @@ void Chapter::State::write_files() const {
   }
 }
 
+void Chapter::print_table() const {
+  const auto& results = state_->outcome.results;
+  if (!results.empty())
+    std::cout << '\n' << table_text(results, device_has_clock(), state_->options.all_columns);
+}
+
 int Chapter::finish() {
-  state_->print_table();
+  for (const Result& result : state_->outcome.results)
+    if (result.number > 0) {
+      const bool was_run = was_checked(result) || result.verdict == Verdict::failed;
+      state_->outcome.refusals[result.name] = was_run ? "" : result.message;
+    }
+  require_one_accepts();
+  print_table();
   if (!state_->notes.empty()) std::cout << '\n';
   for (const std::string& line : state_->notes) std::cout << line << '\n';
 
@@ -200,68 +244,7 @@ int Chapter::finish() {
   if (wrong > 0) std::cout << wrong << " wrong: the report stands above the table\n";
   if (failed > 0) std::cout << failed << " failed: the table says where\n";
   state_->write_files();
-  std::cout << std::flush;
   return wrong + failed > 0 ? 1 : 0;
-}
-
-namespace {
-
-std::string names_of(const std::vector<Part>& parts) {
-  std::vector<std::string> names;
-  for (const Part& part : parts)
-    if (*part.name != '\0') names.push_back(part.name);
-  return names.empty() ? "this chapter has no parts: leave --part out"
-                       : "--part takes " + join(names);
-}
-
-/// Takes `--part NAME` out of the command line. Throws Error when there is no such part.
-const Part& choose_part(std::vector<char*>& words, const std::vector<Part>& parts) {
-  std::string wanted;
-  for (size_t i = 1; i < words.size(); ++i) {
-    const std::string word = words[i];
-    const bool is_apart = word == "--part";  // its value is the next word
-    if (!is_apart && !word.starts_with("--part=")) continue;
-    if (is_apart && i + 1 == words.size()) throw Error("--part needs a name; " + names_of(parts));
-    wanted = is_apart ? words[i + 1] : word.substr(7);
-    if (wanted.empty()) throw Error("--part needs a name; " + names_of(parts));
-    const auto first = words.begin() + static_cast<std::ptrdiff_t>(i);
-    words.erase(first, first + (is_apart ? 2 : 1));
-    break;
-  }
-  for (const Part& part : parts)
-    if (part.name == wanted) return part;
-  throw Error("there is no part \"" + wanted + "\" here; " + names_of(parts));
-}
-
-int stop(const std::string& sentence, int status) {
-  std::cout << std::flush;
-  std::cerr << sentence << std::endl;
-  return status;
-}
-
-}  // namespace
-
-int run_chapter(int argc, char** argv, const char* name, const std::vector<Part>& parts) {
-  const char* too_large = "the host has too little memory for these sizes; choose smaller ones";
-  std::unique_ptr<Chapter> chapter;
-  try {
-    std::vector<char*> words(argv, argv + argc);
-    const Part& part = choose_part(words, parts);
-    chapter.reset(new Chapter(words, name, part, parts));
-    part.body(*chapter);
-    return chapter->finish();
-  } catch (const Finished&) {
-    return 0;
-  } catch (const Error& error) {
-    return stop(error.what(), 2);
-  } catch (const std::bad_alloc&) {
-    return stop(too_large, 2);
-  } catch (const std::length_error&) {  // what std::vector throws for more than it could ever hold
-    return stop(too_large, 2);
-  } catch (const std::exception& error) {  // a CudaError outside of a row, say: show what there is
-    if (chapter) chapter->state_->print_table();
-    return stop(error.what(), 1);
-  }
 }
 
 }  // namespace tutorial

@@ -81,6 +81,17 @@ class Chapter {
   int repeats() const;
   /// True unless --kernel leaves this step out.
   bool selected(const std::string& step) const;
+  /// Does the table say what the steps are compared with? Not where --kernel chooses steps and no
+  /// times are compared. vendor() knows this.
+  bool compares() const;
+  /// Throws Error when no selected step can do the problem, so that nothing is computed in vain.
+  /// `launch` calls a step's launcher for the problem without its elements: a launcher refuses
+  /// before it looks whether there is anything to do.
+  template <class Launcher, class Launch>
+  void require_a_step(const std::vector<Step<Launcher>>& list, const Launch& launch) {
+    for (const auto& step : list) ask(step.name, step.needs, [&] { launch(step.launch); });
+    require_one_accepts();
+  }
 
   // ---- 3. the problem
 
@@ -113,17 +124,25 @@ class Chapter {
   }
   /// Returns true when the result was right.
   bool run(Row row);
-  /// The vendor's routine for the whole problem: the 100 % of the column "of <name>".
+  /// The vendor's routine for the whole problem: the 100 % of the column "of <name>". Not where
+  /// nothing is compared.
   void vendor(const std::string& name, std::function<void(float*)> launch,
               std::function<void(float*)> before = {});
   /// The same with an output, a check or a cost of its own.
   void vendor(Row row);
+  /// Runs kernels that have no row; where that takes long, says how far `what` is.
+  void watch(const std::string& what, const std::function<void()>& launches);
 
  private:
   friend int run_chapter(int, char**, const char*, const std::vector<Part>&);
   Chapter(const std::vector<char*>& words, const std::string& name, const Part& part,
           const std::vector<Part>& parts);
+  void print_table() const;
   int finish();  // prints the table, writes --csv and --output; the exit status
+
+  /// Notes why a selected step does not launch, if it does not.
+  void ask(const std::string& step, const std::string& needs, const std::function<void()>& launch);
+  void require_one_accepts() const;
 
   struct State;
   std::unique_ptr<State> state_;

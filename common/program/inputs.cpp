@@ -12,10 +12,6 @@
 namespace tutorial {
 namespace {
 
-std::string without_dashes(const std::string& option) {
-  return option.substr(std::min(option.find_first_not_of('-'), option.size()));
-}
-
 SizeOption& find_size(Declared& declared, const std::string& option) {
   for (SizeOption& candidate : declared.sizes)
     if (candidate.option == option) return candidate;
@@ -45,7 +41,10 @@ void read_input(Declared& declared, const std::string& assignment) {
       std::find_if(declared.inputs.begin(), declared.inputs.end(),
                    [&](const Input& candidate) { return candidate.name() == input_name; });
   if (found == declared.inputs.end())
-    throw Error("there is no input \"" + input_name + "\" here; --input takes " + join(known));
+    throw Error("there is no input \"" + input_name + "\" here; " +
+                did_you_mean(input_name, known) + "--input takes " + join(known));
+  if (path.empty())
+    throw Error("--input \"" + assignment + "\" names no file; write " + assignment + "file.npy");
 
   Input& input = *found;
   if (input.is_from_file())

@@ -1,4 +1,4 @@
-// The command line: what a chapter's program declares, and what the user asked for.
+// The options: what a chapter's program declares, and what the user asked for.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 #include "common/program/row.hpp"
 
 #include <iostream>
+#include <optional>
 #include <stdexcept>
 
 #include "common/backend/backend.hpp"
@@ -9,7 +10,9 @@
 #include "common/kernel/check.hpp"
 #include "common/kernel/error.hpp"
 #include "common/program/options.hpp"
+#include "common/program/progress.hpp"
 #include "common/program/source_profile.hpp"
+#include "common/program/table.hpp"
 
 namespace tutorial {
 namespace {
@@ -62,6 +65,29 @@ void keep_profiles(const Run& run, std::vector<KernelProfile> profiles, Result& 
   result.kernels = std::move(profiles);
 }
 
+bool is_step(const Result& result) {
+  return result.number > 0;
+}
+
+/// How this row stands among the steps.
+Underway underway(const Run& run, const Result& result) {
+  Underway row = {.name = result.name};
+  const auto refuses = [&](const std::string& step) {
+    const auto why = run.outcome.refusals.find(step);
+    return why != run.outcome.refusals.end() && !why->second.empty();
+  };
+  for (const ListedStep& step : run.declared.steps)
+    row.steps_after += is_selected(run.options, step.name) && !refuses(step.name);
+  for (const Result& done : run.outcome.results) {
+    if (!is_step(done) || refuses(done.name)) continue;
+    --row.steps_after;
+    row.steps_done += was_checked(done);
+    row.seconds_of_done += done.simulated_seconds;
+  }
+  row.steps_after -= is_step(result);
+  return row;
+}
+
 /// Launches once on a poisoned output, checks, then times or counts. Fills in `result`.
 void launch_and_check(const Run& run, const Row& row, Result& result) {
   const std::vector<int64_t>& shape = row.shape.empty() ? run.problem.output_shape : row.shape;
@@ -72,6 +98,8 @@ void launch_and_check(const Run& run, const Row& row, Result& result) {
   float* const out = buffer.data();
   if (row.before) row.before(out);
   start_profile();
+  std::optional<Progress> progress;
+  if (!device_has_clock()) progress.emplace(underway(run, result), run.outcome.is_long);
   try {
     row.launch(out);
   } catch (const Error& error) {
@@ -79,6 +107,7 @@ void launch_and_check(const Run& run, const Row& row, Result& result) {
   }
   CUDA_CHECK_LAUNCH();
   std::vector<float> got = buffer.to_host();  // waits for the kernel
+  if (progress) result.simulated_seconds = progress->stop();
   std::vector<KernelProfile> profiles = take_profile(run.options.profile && !result.is_vendor);
 
   if (!got.empty()) {
@@ -88,9 +117,10 @@ void launch_and_check(const Run& run, const Row& row, Result& result) {
     if (!comparison.ok) {
       result.verdict = Verdict::wrong;
       report_wrong(run, result, comparison);
-      return;
     }
   }
+  if (progress) progress->tell(verdict_text(result.verdict));
+  if (result.verdict == Verdict::wrong) return;
   keep_profiles(run, std::move(profiles), result);
   result.is_counted = !device_has_clock();
   if (device_has_clock() && run.options.repeats > 0 && !got.empty())
@@ -134,9 +164,6 @@ bool run_row(const Row& row, Role role, const Run& run) {
     try {
       launch_and_check(run, row, result);
     } catch (const Refused& refused) {
-      // Who asked for this kernel by name must know that it did not run; in a run of all it is
-      // news.
-      if (result.number > 0 && !run.options.kernels.empty()) throw Error(refused.what());
       ends_as(Verdict::refused, refused.what());
     } catch (const CudaError& error) {
       const std::string finding = last_finding();

@@ -55,6 +55,7 @@ struct Result {
   Counts counts = {};                       // of all its kernels
   int64_t blocks = 0, threads = 0;          // likewise
   std::vector<KernelProfile> kernels = {};  // that one launch of the row launched
+  double simulated_seconds = 0;             // what that took, on a backend without a clock
 };
 
 /// Did its output come to a comparison?
@@ -87,6 +88,8 @@ struct Outcome {
   Tensor output;            // for --output: the last right result of a step
   std::string output_step;  // and that step
   std::string profile_csv;  // for --profile-csv
+  bool is_long = false;     // so that progress is told
+  std::map<std::string, std::string> refusals;  // steps that were asked, and why they cannot; or ""
 };
 
 /// What stays the same from row to row.
@@ -101,8 +104,7 @@ struct Run {
 enum class Role { step, vendor };
 
 /// Launches once on a poisoned output, checks, then times or counts what is right; reports what is
-/// wrong. Adds a result to the outcome. Returns true when the row was right. Throws Error when a
-/// kernel that --kernel names refuses the problem.
+/// wrong. Adds a result to the outcome. Returns true when the row was right.
 bool run_row(const Row& row, Role role, const Run& run);
 
 }  // namespace tutorial

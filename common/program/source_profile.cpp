@@ -133,22 +133,19 @@ void print_source(const std::vector<ProfiledLine>& lines) {
 
 /// How far what was counted is from what the step's header says.
 void print_model(const KernelProfile& profile, const std::map<std::string, double>& symbols) {
-  for (const ProfiledLine& line : profile.lines) {
-    const std::optional<CostModel> model = read_cost_model(line.path, profile.kernel);
-    if (!model) continue;
-    const auto compare = [&](const char* what, const std::string& formula, int64_t counted) {
-      const double stated = evaluate(formula, symbols) * static_cast<double>(profile.launches);
-      std::cout << "  " << what << ": " << formula << " = " << with_prefix(stated, "B")
-                << ", counted " << with_prefix(static_cast<double>(counted), "B");
-      if (stated > 0)
-        std::cout << formatted(" (%+.1f %%)", 100 * (static_cast<double>(counted) / stated - 1));
-      std::cout << '\n';
-    };
-    std::cout << "what " << base_name(line.path) << " says that it asks for\n";
-    compare("loads", model->loads, profile.total.loads.bytes);
-    compare("stores", model->stores, profile.total.stores.bytes);
-    return;
-  }
+  const std::optional<CostModel> model = read_cost_model(profile.path, profile.kernel);
+  if (!model) return;
+  const auto compare = [&](const char* what, const std::string& formula, int64_t counted) {
+    const double stated = evaluate(formula, symbols) * static_cast<double>(profile.launches);
+    std::cout << "  " << what << ": " << formula << " = " << with_prefix(stated, "B")
+              << ", counted " << with_prefix(static_cast<double>(counted), "B");
+    if (stated > 0)
+      std::cout << formatted(" (%+.1f %%)", 100 * (static_cast<double>(counted) / stated - 1));
+    std::cout << '\n';
+  };
+  std::cout << "what " << base_name(profile.path) << " says that it asks for\n";
+  compare("loads", model->loads, profile.total.loads.bytes);
+  compare("stores", model->stores, profile.total.stores.bytes);
 }
 
 }  // namespace

@@ -76,13 +76,24 @@ inline void access(const void* address, size_t bytes, bool is_store, const void*
   }
 
 extern "C" {
-// Of -fsanitize=alignment, whose test is made in line: called only when it fails (or the pointer is
-// null, which the access itself will show).
-void __ubsan_handle_type_mismatch_v1(void*, uintptr_t address) {
+// Of -fsanitize=alignment and -fsanitize=object-size, whose tests are made in line: called only
+// when one fails (or the pointer is null, which the access itself will show). The second is of a
+// pointer that was made, in this function, from an array or a variable, and has left it. (The
+// layout of what it is given: GCC's ubsan.cc.)
+void __ubsan_handle_type_mismatch_v1(void* data, uintptr_t address) {
   simulator::Worker* worker = simulator::current_worker();
   if (worker == nullptr || address == 0) return;
-  worker->crash(SIGBUS, reinterpret_cast<const void*>(address),
-                static_cast<const char*>(__builtin_return_address(0)) - 1);
+  struct TypeMismatch {
+    const char* file;
+    uint32_t line, column;
+    const void* type;
+    unsigned char log_of_alignment;
+  };
+  const unsigned alignment = 1u << static_cast<const TypeMismatch*>(data)->log_of_alignment;
+  const void* instruction = static_cast<const char*>(__builtin_return_address(0)) - 1;
+  if (address % alignment != 0)
+    worker->crash(SIGBUS, reinterpret_cast<const void*>(address), instruction);
+  if (worker->is_own_stack(address)) worker->crash_past_local(instruction);
 }
 
 // Of -fsanitize=bounds, whose test is made in line, too: an index outside an array of known size,

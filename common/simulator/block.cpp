@@ -25,6 +25,8 @@ namespace simulator {
 namespace {
 
 constexpr size_t kSignalStack = 64 * 1024;
+// A stack grows by touching the memory just below where it has come to (-fstack-clash-protection).
+constexpr uintptr_t kNear = 2 * 4096;
 constexpr unsigned char kPoison =
     0xff;  // NaN as float, -1 as int: as in common/data/device_buffer.hpp
 
@@ -151,7 +153,7 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   if (checks_are_on() && own_checks_ == nullptr) own_checks_ = std::make_unique<Checks>(*this);
   checks = checks_are_on() ? own_checks_.get() : nullptr;
   if (checks)
-    checks->begin_block(grid.number, block.x + gridDim.x * (block.y + gridDim.y * block.z),
+    checks->begin_block(*grid.operation, block.x + gridDim.x * (block.y + gridDim.y * block.z),
                         static_cast<int>(threads_.size()));
   async_copies.begin_block();
   trace = profiling() ? &own_trace_ : nullptr;
@@ -521,11 +523,7 @@ std::string Worker::block_text() const {
 }
 
 std::string Worker::place(uint32_t thread, uint32_t block) const {
-  const dim3& grid = grid_->launch.grid;
-  const dim3& size = grid_->launch.block;
-  return "block " + triple({block % grid.x, block / grid.x % grid.y, block / (grid.x * grid.y)}) +
-         " thread " +
-         triple({thread % size.x, thread / size.x % size.y, thread / (size.x * size.y)});
+  return place_in_grid(grid_->launch.grid, grid_->launch.block, block, thread);
 }
 
 std::string Worker::place_of_running_thread() const {
@@ -610,8 +608,9 @@ void Worker::report_stuck() {
 
 // ---- Crashes
 
-void Worker::crash(int signal, const void* address, const void* instruction) {
+void Worker::crash(int signal, const void* address, const void* instruction, uintptr_t stack) {
   crash_signal_ = signal;
+  crash_stack_ = stack;
   crash_address_ = address;
   crash_instruction_ = instruction;
   siglongjmp(crash_return_, 1);
@@ -641,6 +640,10 @@ void Worker::throw_crash() {
            "  device code cannot end the program, and nvcc refuses the call\n"
            "  likely: a return, or __trap() to stop the kernel with an error\n";
     error = cudaErrorLaunchFailure;
+  } else if (crash_signal_ == kPastLocal) {
+    text = "bounds in " + text +
+           "  past the end of a local variable or array\n  likely: a loop or an index goes beyond "
+           "its size\n";
   } else if (crash_signal_ == kIndex) {
     text = "bounds in " + text + "  index " + std::to_string(crash_index_) +
            " is outside an array " + crash_array_ +
@@ -654,11 +657,14 @@ void Worker::throw_crash() {
   } else if (crash_signal_ == SIGILL || crash_signal_ == SIGTRAP) {
     text = "trap in " + text;
     error = cudaErrorLaunchFailure;
-  } else if (is_stack(address) &&
-             (address - reinterpret_cast<uintptr_t>(stacks_)) % kStack < kPage) {
+  } else if (is_stack(address) && address - crash_stack_ + kNear < 2 * kNear) {
     text = "stack in " + text + "  the thread's local variables need more than " +
            std::to_string((kStack - kPage) / 1024) + " KB, or it calls itself without end\n";
     error = cudaErrorLaunchFailure;
+  } else if (is_stack(address)) {
+    text = "bounds in " + text +
+           "  far outside the thread's local variables and arrays\n"
+           "  likely: an index of a local array is wrong or was never set\n";
   } else if (crash_signal_ == SIGBUS) {
     text = "bounds in " + text +
            "  the access is wider than its address is aligned: a float4 must " +

@@ -17,6 +17,7 @@
 #include "common/simulator/device.hpp"
 #include "common/simulator/order.hpp"
 #include "common/simulator/spin_watch.hpp"
+#include "common/simulator/stream_order.hpp"
 #include "common/simulator/symbols.hpp"
 #include "common/simulator/trace.hpp"
 #include "device_functions.h"
@@ -40,8 +41,8 @@ struct Grid {
   void (*call)(const void*);
   const void* context;
   size_t context_bytes;
-  uint32_t number;  // of the launch, from 1
-  uint64_t order;   // 0, or the seed of a shuffled order of threads
+  const Operation* operation;
+  uint64_t order;  // 0, or the seed of a shuffled order of threads
 };
 
 /// A worker runs blocks, one after another, on the OS thread that made it.
@@ -84,9 +85,10 @@ class Worker {
   /// For a report: how far the address is from the nearest array of static shared memory.
   std::string near_shared_array(uintptr_t address) const;
 
+  bool is_own_stack(uintptr_t address) const { return address - local_begin_ < kStack; }
   /// What may always be used: the running thread's local variables, and static ones.
   bool is_private(uintptr_t address) const {
-    return address - local_begin_ < kStack || address - thread_begin_ < thread_bytes_ ||
+    return is_own_stack(address) || address - thread_begin_ < thread_bytes_ ||
            is_in_program(address);
   }
   bool is_stack(uintptr_t address) const {  // of any of the block's threads
@@ -105,10 +107,16 @@ class Worker {
   }
   /// Ends the block where no exception can be thrown, as in a signal handler: the running thread's
   /// stack is given up. SIGBUS stands for a misaligned access.
-  [[noreturn]] void crash(int signal, const void* address, const void* instruction);
+  /// `stack`: where the crashed thread's stack had come to, or 0.
+  [[noreturn]] void crash(int signal, const void* address, const void* instruction,
+                          uintptr_t stack = 0);
   /// The same for an index outside an array: `array` is its type, as the compiler writes it.
   [[noreturn]] void crash_at_index(const char* array, int64_t index, const void* instruction);
 
+  /// The same for a pointer that has left a local variable or array.
+  [[noreturn]] void crash_past_local(const void* instruction) {
+    crash(kPastLocal, nullptr, instruction);
+  }
   /// The same when the watch says so, of a thread or of the whole launch.
   void heed_watch(const void* instruction) {
     if (progress.must_stop()) crash(kStopped, nullptr, instruction);
@@ -204,12 +212,13 @@ class Worker {
   std::unique_ptr<Checks> own_checks_;
 
   sigjmp_buf crash_return_;
-  static constexpr int kIndex = 0, kStopped = -1, kExit = -2;
+  static constexpr int kIndex = 0, kStopped = -1, kExit = -2, kPastLocal = -3;
   int crash_signal_ = 0;  // or one of these
   const char* crash_array_ = nullptr;
   int64_t crash_index_ = 0;
   const void* crash_address_ = nullptr;
   const void* crash_instruction_ = nullptr;
+  uintptr_t crash_stack_ = 0;
 };
 
 /// The worker of this OS thread while it runs a block, else null.

@@ -11,6 +11,7 @@
 #include "common/simulator/heap.hpp"
 #include "common/simulator/names.hpp"
 #include "common/simulator/report.hpp"
+#include "common/simulator/stream_order.hpp"
 
 namespace simulator {
 namespace {
@@ -67,14 +68,15 @@ Checks::Checks(Worker& worker) : worker_(worker) {
     declared_run_.push_back(array.declares_itself ? 0 : kAlways);
 }
 
-void Checks::begin_block(uint32_t launch, uint32_t block, int threads) {
+void Checks::begin_block(const Operation& launch, uint32_t block, int threads) {
   const size_t warps = static_cast<size_t>((threads + 31) / 32);
-  if (launch != launch_)
+  if (launch.number != launch_)
     for (Allocation& recent : recent_) recent = {};  // some may have been freed
-  launch_ = launch;
+  operation_ = &launch;
+  launch_ = launch.number;
   block_ = block;
   ++run_;
-  block_used_atomics_ = false;
+  block_used_atomics_ = threads_were_missing_ = false;
   barrier_ = {};
   clock_.assign(warps, 1);
   barrier_clock_.assign(warps, 0);
@@ -98,6 +100,7 @@ void Checks::barrier_passed(Where where) {
 }
 
 void Checks::barrier_without(int left, const char* barrier, Where where) {
+  threads_were_missing_ = true;
   const SourcePlace line = place_of(where);
   count_finding({"note", 0, cudaSuccess}, line, [&] {
     return "note in " + std::string(worker_.kernel()) + ", " + worker_.block_text() + "\n  " +
@@ -143,7 +146,8 @@ Record Checks::record_now(const void* instruction) const {
 
 /// Did something order that access before the running thread's next one?
 bool Checks::ordered(const Record& before, bool is_global) const {
-  if (before.epoch != (is_global ? launch_ : run_)) return true;
+  if (before.epoch != (is_global ? launch_ : run_))
+    return !is_global || before.epoch == 0 || is_ordered(before.epoch, *operation_);
   if (is_global && before.block != block_) return false;
   const uint32_t me = static_cast<uint32_t>(worker_.current());
   if (before.thread == me) return true;
@@ -178,7 +182,7 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
   // Between blocks only atomics can order anything; after one, the simulator gives the benefit of
   // the doubt, so that a last block may read what the others left.
   const auto excused = [&](const Record& before) {
-    return is_global && before.block != block_ && block_used_atomics_;
+    return is_global && before.epoch == launch_ && before.block != block_ && block_used_atomics_;
   };
   // Atomics do not race with atomics; nor, in device memory, with a plain read: a loop around
   // atomicCAS begins with one (CUDA C++ Programming Guide, "Atomic Functions").
@@ -207,10 +211,11 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
   // Two readers are kept, of two threads if there are: a later writer is not both of them.
   Record& first = cell.reads[0];
   Record& second = cell.reads[1];
-  if (first.epoch != now.epoch || (first.thread == now.thread && first.block == now.block) ||
-      ordered(first, is_global))
+  const bool is_mine =
+      first.epoch == now.epoch && first.thread == now.thread && first.block == now.block;
+  if (is_mine || ordered(first, is_global))
     first = now;
-  else if (second.epoch != now.epoch || ordered(second, is_global))
+  else if (ordered(second, is_global))
     second = now;
 }
 
@@ -243,6 +248,8 @@ bool Checks::in_allocation(uintptr_t address, size_t bytes) {
   const SimulatorScope scope;
   const Allocation found = find_allocation(reinterpret_cast<const void*>(address));
   if (found.bytes == 0 || address - found.begin + bytes > found.bytes) return false;
+  if (found.made_by != 0 && !is_ordered(found.made_by, *operation_))
+    report_too_early(found, address);
   // What a kernel allocates, a kernel may free at any time.
   if (!is_heap_address(reinterpret_cast<const void*>(address))) recent_[recent_next_++ % 4] = found;
   return true;
@@ -363,6 +370,7 @@ void Checks::foreign_access(uintptr_t address, size_t bytes, AccessKind kind,
 // ---- Reports
 
 std::string Checks::place(const Record& record, bool is_global) const {
+  if (is_global && record.epoch != launch_) return place_in_operation(record);
   return worker_.place(record.thread, is_global ? record.block : block_) + "  " +
          source_line_with_text(instruction_of(record)) + "\n";
 }
@@ -415,6 +423,9 @@ std::string Checks::cause_of_race(const Record& before, AccessKind before_kind, 
   if (before_kind == AccessKind::copy_begins)
     return "  likely: the asynchronous copy was not waited for: __pipeline_wait_prior(), then "
            "__syncthreads()\n";
+  if (is_global && before.epoch != launch_)
+    return "  this launch is on " + operation_->stream + ", and nothing orders the two\n" +
+           kCauseOfStreams;
   const bool both_write = before_kind != AccessKind::read && now_kind != AccessKind::read;
   const bool one_atomic = (before_kind == AccessKind::atomic) != (now_kind == AccessKind::atomic);
   if (is_global && before.block != block_) {
@@ -455,6 +466,16 @@ std::string Checks::cause_of_race(const Record& before, AccessKind before_kind, 
   return "  likely: " + barrier + "between these lines\n";
 }
 
+/// Memory of cudaMallocAsync is there when its stream has come to it.
+void Checks::report_too_early(const Allocation& found, uintptr_t address) {
+  const std::string allocated = place_in_operation({.epoch = found.made_by});
+  count_finding({"race", found.begin, cudaErrorLaunchFailure}, SourcePlace{}, [&] {
+    return "race in " + std::string(worker_.kernel()) + ", " + name(true, address) +
+           "\n  allocated by " + allocated + "  this launch is on " + operation_->stream +
+           ", and nothing orders the two\n" + kCauseOfStreams;
+  });
+}
+
 void Checks::note_same_value(const DoubleWrite& both) {
   const SimulatorScope scope;
   const Finding finding{"note", array_at(both.is_global, both.address, worker_.static_shared()),
@@ -478,8 +499,12 @@ void Checks::report_unwritten(const Record& now, bool is_global, uintptr_t addre
            "\n  read by    " + place(now, is_global) + "  nobody wrote it before\n" +
            (is_global ? "  likely: an input was not copied in full, or an earlier kernel left "
                         "elements out\n"
-                      : "  likely: what fills the array leaves elements out, a barrier is missing "
-                        "before this line, or its index is wrong\n");
+            : threads_were_missing_
+                ? "  likely: threads that should have filled it had left the kernel at the barrier "
+                  "before: a "
+                  "return stands too early\n"
+                : "  likely: what fills the array leaves elements out, a barrier is missing "
+                  "before this line, or its index is wrong\n");
   });
 }
 

@@ -15,6 +15,7 @@
 namespace simulator {
 
 class Worker;
+struct Operation;
 
 enum class AccessKind : uint8_t {
   read,
@@ -30,7 +31,7 @@ class Checks {
  public:
   explicit Checks(Worker& worker);
 
-  void begin_block(uint32_t launch, uint32_t block, int threads);
+  void begin_block(const Operation& launch, uint32_t block, int threads);
   void barrier_passed(Where where);  // by all threads of the block that are still there
   /// The barrier that is about to be passed did not wait for `left` threads: they are gone.
   void barrier_without(int left, const char* barrier, Where where);
@@ -87,6 +88,7 @@ class Checks {
   void report_race(const Record& before, AccessKind before_kind, const Record& now,
                    AccessKind now_kind, bool is_global, uintptr_t address);
   void note_same_value(const DoubleWrite& both);
+  void report_too_early(const Allocation& found, uintptr_t address);
   std::string cause_of_race(const Record& before, AccessKind before_kind, const Record& now,
                             AccessKind now_kind, bool is_global) const;
   void report_unwritten(const Record& now, bool is_global, uintptr_t address);
@@ -96,8 +98,9 @@ class Checks {
   std::string name(bool is_global, uintptr_t address) const;
 
   Worker& worker_;
+  const Operation* operation_ = nullptr;  // the launch
   uint32_t launch_ = 0, run_ = 0, block_ = 0;
-  bool block_used_atomics_ = false;
+  bool block_used_atomics_ = false, threads_were_missing_ = false;
   std::vector<uint32_t> clock_, barrier_clock_, full_clock_;  // of each warp
   std::vector<Left> left_;                                    // of each thread
   std::vector<DoubleWrite> double_writes_;                    // that the running thread is making
@@ -110,6 +113,13 @@ class Checks {
   SourcePlace barrier_;                 // the last one that the block has passed
   uintptr_t reported_ = 0;              // the address of the last bounds report
 };
+
+/// "copy_kernel, block (0,0) thread (3,0)  file.cu:7   the line  on stream 1", of an access of
+/// device memory by another operation than the one at hand.
+std::string place_in_operation(const Record& record);
+inline constexpr char kCauseOfStreams[] =
+    "  likely: cudaEventRecord() and cudaStreamWaitEvent() are missing between them, or the host "
+    "must wait\n";
 
 /// False when the environment has SIMULATOR_CHECKS=off, or after switch_checks(false).
 bool checks_are_on();

@@ -13,6 +13,7 @@
 #include "common/simulator/device.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/shadow.hpp"
+#include "common/simulator/stream_order.hpp"
 
 struct cublasContext {
   cudaStream_t stream = nullptr;
@@ -115,6 +116,17 @@ bool in_device_memory(const Gemm& g, const Matrices& matrices, int rows, int col
   return true;
 }
 
+/// What a product reads or writes, column by column.
+void accesses(const simulator::Operation& now, const Matrices& matrices, int product, int batch,
+              int rows, int cols,
+              void (*access)(const simulator::Operation&, const void*, size_t)) {
+  if (product == 0 && matrices.each != nullptr)
+    simulator::host_operation_reads(now, matrices.each, static_cast<size_t>(batch) * sizeof(void*));
+  for (int64_t col = 0; simulator::has_streams() && col < cols; ++col)
+    access(now, matrices.of(product) + col * matrices.ld,
+           static_cast<size_t>(rows) * sizeof(float));
+}
+
 /// To 10 bits of fraction, a tie away from zero: what PTX's cvt.rna.tf32.f32 does.
 float round_to_tf32(float value) {
   if (!std::isfinite(value)) return value;
@@ -146,7 +158,7 @@ cublasStatus_t gemm(cublasHandle_t handle, const Gemm& g, bool tf32) {
   const cublasStatus_t status = check_arguments(g);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   if (g.m == 0 || g.n == 0 || g.batch == 0) return CUBLAS_STATUS_SUCCESS;
-  if (cudaStreamSynchronize(handle->stream) != cudaSuccess) return CUBLAS_STATUS_EXECUTION_FAILED;
+  if (simulator::take_kernel_fault() != cudaSuccess) return CUBLAS_STATUS_EXECUTION_FAILED;
 
   const float alpha = *static_cast<const float*>(g.alpha);
   const float beta = *static_cast<const float*>(g.beta);
@@ -158,6 +170,15 @@ cublasStatus_t gemm(cublasHandle_t handle, const Gemm& g, bool tf32) {
        (!in_device_memory(g, g.A, a_rows, a_cols) || !in_device_memory(g, g.B, b_rows, b_cols)))) {
     simulator::set_kernel_fault(cudaErrorIllegalAddress);
     return CUBLAS_STATUS_EXECUTION_FAILED;
+  }
+
+  const simulator::Operation now = simulator::begin_operation(g.routine, handle->stream);
+  for (int i = 0; i < g.batch; ++i) {
+    if (multiplies(g)) {
+      accesses(now, g.A, i, g.batch, a_rows, a_cols, simulator::host_operation_reads);
+      accesses(now, g.B, i, g.batch, b_rows, b_cols, simulator::host_operation_reads);
+    }
+    accesses(now, g.C, i, g.batch, g.m, g.n, simulator::host_operation_writes);
   }
 
   std::vector<float> a_copy, b_copy;

@@ -27,7 +27,8 @@ inline bool is_device_address(const void* address) {
 struct Allocation {
   uintptr_t begin = 0;
   size_t bytes = 0;
-  size_t element = 0;  // bytes; 0: not known
+  size_t element = 0;    // bytes; 0: not known
+  uint32_t made_by = 0;  // the operation of cudaMallocAsync, or 0
 };
 /// The live allocation that holds this address, or one of 0 bytes.
 Allocation find_allocation(const void* address);
@@ -54,6 +55,8 @@ void host_access(const void* address, const void* instruction);
 // ---- Errors of the runtime. The last error is per host thread, a kernel's fault the device's.
 
 void set_last_error(cudaError_t error);
+/// The device's fault, which is then forgotten.
+cudaError_t take_kernel_fault();
 /// A kernel's fault shows at cudaGetLastError, or else at the next call that waits for the device.
 void set_kernel_fault(cudaError_t error);
 

@@ -11,6 +11,7 @@
 #include "common/simulator/block.hpp"
 #include "common/simulator/findings.hpp"
 #include "common/simulator/shadow.hpp"
+#include "common/simulator/stream_order.hpp"
 
 namespace simulator {
 namespace {
@@ -25,7 +26,8 @@ class Heap {
     const std::lock_guard lock(mutex_);
     if (bytes == 0 || bytes > limit_ - std::min(used_, limit_)) return nullptr;
     // Within a launch no address is used twice: an earlier owner's accesses would look like races.
-    if (live_.empty() && launch != launch_) {
+    // Nor in two that may run at once.
+    if (live_.empty() && launch != launch_ && !has_streams()) {
       next_ = begin();
       freed_.clear();
     }
@@ -59,7 +61,7 @@ class Heap {
     if (live_.empty()) return {};
     const auto after = live_.upper_bound(reinterpret_cast<uintptr_t>(address));
     const auto& [first, bytes] = *(after == live_.begin() ? after : std::prev(after));
-    return {first, bytes, 0};
+    return {first, bytes, 0, 0};
   }
 
   bool set_limit(size_t bytes) {
@@ -93,7 +95,7 @@ class Heap {
     const auto after = blocks.upper_bound(at);
     if (after == blocks.begin()) return {};
     const auto& [first, bytes] = *std::prev(after);
-    return at - first < bytes ? Allocation{first, bytes, 0} : Allocation{};
+    return at - first < bytes ? Allocation{first, bytes, 0, 0} : Allocation{};
   }
 
   std::mutex mutex_;

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/backend/backend.hpp"
 #include "common/simulator/block.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/report.hpp"
@@ -74,6 +75,14 @@ class Pool {
     return {error_, report_};
   }
 
+  tutorial::LaunchProgress progress() {
+    const std::lock_guard lock(mutex_);
+    if (busy_ == 0) return {.launches = generation_};
+    const int64_t begun = std::min<int64_t>(next_block_, blocks_);
+    // A worker that is busy is in the midst of a block.
+    return {generation_, std::max<int64_t>(begun - busy_, 0), blocks_};
+  }
+
  private:
   uint64_t accesses() const {
     uint64_t sum = 0;
@@ -107,7 +116,7 @@ class Pool {
       lock.unlock();
       run_blocks(worker);
       if (worker.trace)
-        add_profile(grid_->launch.kernel, grid_->launch.address, grid_->number,
+        add_profile(grid_->launch.kernel, grid_->launch.address, grid_->operation->number,
                     worker.trace->take());
       lock.lock();
       if (--busy_ == 0) done_.notify_all();
@@ -186,8 +195,19 @@ class CrashGuard {
     return nullptr;
 #endif
   }
+  static uintptr_t stack_of([[maybe_unused]] const void* context) {
+#if defined(__x86_64__)
+    return static_cast<uintptr_t>(
+        static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+#elif defined(__aarch64__)
+    return static_cast<const ucontext_t*>(context)->uc_mcontext.sp;
+#else
+    return 0;
+#endif
+  }
   static void on_signal(int signal, siginfo_t* info, void* context) {
-    if (Worker* worker = the_worker) worker->crash(signal, info->si_addr, instruction_of(context));
+    if (Worker* worker = the_worker)
+      worker->crash(signal, info->si_addr, instruction_of(context), stack_of(context));
     std::signal(signal, SIG_DFL);  // not a kernel's: the program ends as it would without us
     std::raise(signal);
   }
@@ -235,7 +255,10 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
     set_last_error(refused);
     return;
   }
-  const Grid grid{launch, call, context, context_bytes, ++launches, thread_order()};
+  const Operation operation =
+      begin_operation(launch.kernel, launch.stream, launch.grid, launch.block);
+  const Grid grid{launch, call, context, context_bytes, &operation, thread_order()};
+  ++launches;
   std::pair<cudaError_t, std::string> outcome;
   {
     const std::lock_guard lock(launch_mutex);
@@ -250,3 +273,7 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
 }
 
 }  // namespace simulator
+
+tutorial::LaunchProgress tutorial::launch_progress() {
+  return simulator::pool().progress();
+}

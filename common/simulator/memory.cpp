@@ -18,6 +18,7 @@
 #include "common/simulator/heap.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/shadow.hpp"
+#include "common/simulator/stream_order.hpp"
 #include "common/simulator/symbols.hpp"
 
 namespace simulator {
@@ -58,7 +59,7 @@ uintptr_t reserve_range() {
 
 class DeviceMemory {
  public:
-  void* allocate(size_t bytes) {
+  void* allocate(size_t bytes, uint32_t made_by) {
     const std::lock_guard lock(mutex_);
     if (bytes > room()) return nullptr;
     const size_t body = round_up(bytes, kAlignment);
@@ -71,7 +72,7 @@ class DeviceMemory {
     const uintptr_t begin = first + pages - body;
     std::memset(reinterpret_cast<void*>(begin), kPoison, body);
     mark_unwritten(reinterpret_cast<void*>(begin), body);
-    live_[begin] = {bytes, first, pages, {begin, bytes}};
+    live_[begin] = {bytes, first, pages, {begin, bytes, 0, made_by}};
     used_ += bytes;
     return reinterpret_cast<void*>(begin);
   }
@@ -131,7 +132,11 @@ class DeviceMemory {
 
   void set_elements(const Allocation& elements) {
     const std::lock_guard lock(mutex_);
-    if (Block* block = find(live_, elements.begin)) block->elements = elements;
+    Block* block = find(live_, elements.begin);
+    if (block == nullptr) return;
+    const uint32_t made_by = block->elements.made_by;
+    block->elements = elements;
+    block->elements.made_by = made_by;
   }
   void share_with_host(uintptr_t address) {
     const std::lock_guard lock(mutex_);
@@ -283,22 +288,34 @@ void host_access(const void* address, const void* instruction) {
 
 using namespace simulator;
 
-cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+namespace {
+
+cudaError_t allocate(void** pointer, size_t bytes, uint32_t made_by) {
   if (pointer == nullptr) return done(cudaErrorInvalidValue);
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
-  *pointer = memory().allocate(bytes);
+  *pointer = memory().allocate(bytes, made_by);
   return done(*pointer != nullptr ? cudaSuccess : cudaErrorMemoryAllocation);
 }
+
+}  // namespace
+
+cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+  return allocate(pointer, bytes, 0);
+}
 cudaError_t cudaFree(void* pointer) {
+  host_waits_for_all();
   if (pointer == nullptr || memory().release(pointer)) return cudaSuccess;
   return done(cudaErrorInvalidValue);
 }
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
-  return cudaMalloc(pointer, bytes);
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
+  return allocate(pointer, bytes, begin_operation("cudaMallocAsync", stream).number);
 }
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
-  return cudaFree(pointer);
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  if (pointer == nullptr) return cudaSuccess;
+  const Allocation all = memory().holding(reinterpret_cast<uintptr_t>(pointer));
+  host_operation_writes(begin_operation("cudaFreeAsync", stream), pointer, all.bytes);
+  return done(memory().release(pointer) ? cudaSuccess : cudaErrorInvalidValue);
 }
 // Of one device; nothing is kept in it.
 struct CUmemPoolHandle_st {};
@@ -337,8 +354,11 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  const cudaError_t fault = cudaDeviceSynchronize();
+namespace {
+
+cudaError_t copy(const char* what, void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                 cudaStream_t stream) {
+  const cudaError_t fault = take_kernel_fault();
   if (fault != cudaSuccess) return fault;
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
     return done(cudaErrorInvalidMemcpyDirection);
@@ -352,36 +372,61 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
                                : kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   if (!fits(to, bytes, to_device) || !fits(from, bytes, from_device))
     return done(cudaErrorInvalidValue);
+  const Operation now = begin_operation(what, stream);
+  if (is_device_address(from)) host_operation_reads(now, from, bytes);  // and no symbol
+  if (is_device_address(to)) host_operation_writes(now, to, bytes);
   std::memmove(to, from, bytes);
   if (is_device_address(to)) mark_written(to, bytes);
-  return cudaSuccess;
+  return take_kernel_fault();
+}
+
+cudaError_t fill(const char* what, void* to, int value, size_t bytes, cudaStream_t stream) {
+  const cudaError_t fault = take_kernel_fault();
+  if (fault != cudaSuccess) return fault;
+  if (bytes == 0) return cudaSuccess;
+  if (!fits(to, bytes, true)) return done(cudaErrorInvalidValue);
+  const Operation now = begin_operation(what, stream);
+  if (is_device_address(to)) host_operation_writes(now, to, bytes);
+  std::memset(to, value, bytes);
+  if (is_device_address(to)) mark_written(to, bytes);
+  return take_kernel_fault();
+}
+
+}  // namespace
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  const cudaError_t error = copy("cudaMemcpy", to, from, bytes, kind, nullptr);
+  host_waits(cudaStream_t{});
+  return error;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t) {
-  return cudaMemcpy(to, from, bytes, kind);
+                            cudaStream_t stream) {
+  return copy("cudaMemcpyAsync", to, from, bytes, kind, stream);
 }
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind) {
+  const cudaError_t error =
+      cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+  host_waits(cudaStream_t{});
+  return error;
+}
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                              size_t width, size_t height, cudaMemcpyKind kind,
+                              cudaStream_t stream) {
   if (width > to_pitch || width > from_pitch) return done(cudaErrorInvalidValue);
   for (size_t row = 0; row < height; ++row) {
     const cudaError_t error =
-        cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
-                   static_cast<const char*>(from) + row * from_pitch, width, kind);
+        copy("cudaMemcpy2D", static_cast<char*>(to) + row * to_pitch,
+             static_cast<const char*>(from) + row * from_pitch, width, kind, stream);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
 }
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {
-  const cudaError_t fault = cudaDeviceSynchronize();
-  if (fault != cudaSuccess) return fault;
-  if (bytes == 0) return cudaSuccess;
-  if (!fits(to, bytes, true)) return done(cudaErrorInvalidValue);
-  std::memset(to, value, bytes);
-  if (is_device_address(to)) mark_written(to, bytes);
-  return cudaSuccess;
+  return fill("cudaMemset", to, value, bytes, nullptr);
 }
-cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) {
-  return cudaMemset(to, value, bytes);
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  return fill("cudaMemsetAsync", to, value, bytes, stream);
 }
 
 cudaError_t simulator_copy_symbol(void* to, const void* from, size_t bytes, size_t room) {

@@ -28,21 +28,17 @@ cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t 
 }
 
 cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
+  return cudaMemset2DAsync(to, pitch, value, width, height, nullptr);
+}
+cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream) {
   if (width > pitch && height > 1) return refused();
   for (size_t row = 0; row < height; ++row) {
-    const cudaError_t error = cudaMemset(static_cast<char*>(to) + row * pitch, value, width);
+    const cudaError_t error =
+        cudaMemsetAsync(static_cast<char*>(to) + row * pitch, value, width, stream);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
-}
-cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
-                              cudaStream_t) {
-  return cudaMemset2D(to, pitch, value, width, height);
-}
-
-cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                              size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t) {
-  return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
 }
 
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned int flags) {

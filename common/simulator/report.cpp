@@ -1,5 +1,7 @@
 #include "common/simulator/report.hpp"
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <mutex>
@@ -21,6 +23,14 @@ std::string triple(uint3 index) {
   std::string text = "(" + std::to_string(index.x) + "," + std::to_string(index.y);
   if (index.z != 0) text += "," + std::to_string(index.z);
   return text + ")";
+}
+
+std::string place_in_grid(const dim3& grid, const dim3& block, uint32_t block_number,
+                          uint32_t thread_number) {
+  const auto of = [](uint32_t number, const dim3& size) {
+    return triple({number % size.x, number / size.x % size.y, number / (size.x * size.y)});
+  };
+  return "block " + of(block_number, grid) + " thread " + of(thread_number, block);
 }
 
 std::string file_line(const std::source_location& where) {
@@ -95,6 +105,8 @@ void publish(const std::string& report, cudaError_t error) {
   last = report;
   const std::vector<std::string> findings = findings_of(report);
   if (error != cudaSuccess && !findings.empty()) last_with_error = kind_and_lines(findings[0], 1);
+  if (isatty(STDERR_FILENO) != 0)
+    std::fputs("\r\033[K", stderr);  // a line of progress may stand there
   for (const std::string& finding : findings)
     if (told.insert(kind_and_lines(finding, SIZE_MAX)).second) std::fputs(finding.c_str(), stderr);
 }

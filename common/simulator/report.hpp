@@ -1,6 +1,7 @@
 // The words of a report.
 #pragma once
 
+#include <cstdint>
 #include <source_location>
 #include <string>
 
@@ -11,6 +12,9 @@ namespace simulator {
 
 /// "(1,0,0)", or "(1,0)" when z is 0.
 std::string triple(uint3 index);
+/// "block (0,1) thread (3,4)", of a launch, by their numbers.
+std::string place_in_grid(const dim3& grid, const dim3& block, uint32_t block_number,
+                          uint32_t thread_number);
 /// "step1_shared_tile.cu:41".
 std::string file_line(const std::source_location& where);
 /// One indented line: what lies at this address, or what device allocation is nearest.

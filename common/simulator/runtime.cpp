@@ -1,7 +1,6 @@
-// Errors, streams, events, kernel attributes.
+// Errors, kernel attributes.
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <map>
 #include <mutex>
 
@@ -89,6 +88,10 @@ void set_kernel_fault(cudaError_t error) {
   kernel_fault = error;
 }
 
+cudaError_t take_kernel_fault() {
+  return done(kernel_fault.exchange(cudaSuccess));
+}
+
 size_t dynamic_shared_limit(const void* kernel, size_t fixed) {
   const std::lock_guard lock(limits_mutex);
   size_t limit = fixed < kSharedPerBlock ? kSharedPerBlock - fixed : 0;
@@ -119,80 +122,9 @@ const char* cudaGetErrorString(cudaError_t error) {
   return find_error(error).text;
 }
 
-cudaError_t cudaDeviceSynchronize() {
-  return done(kernel_fault.exchange(cudaSuccess));
-}
 cudaError_t cudaDeviceReset() {
   last_error = cudaSuccess;
   kernel_fault = cudaSuccess;
-  return cudaSuccess;
-}
-
-// ---- Streams and events: all work is done when the call that asked for it returns
-
-struct CUstream_st {};
-struct CUevent_st {
-  bool recorded = false;
-  bool timed = true;
-  std::chrono::steady_clock::time_point when;
-};
-
-cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  return cudaStreamCreateWithFlags(stream, 0);
-}
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int) {
-  if (stream == nullptr) return done(cudaErrorInvalidValue);
-  *stream = new CUstream_st;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  if (stream == nullptr) return done(cudaErrorInvalidResourceHandle);
-  delete stream;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
-  return cudaDeviceSynchronize();
-}
-cudaError_t cudaStreamQuery(cudaStream_t) {
-  return cudaDeviceSynchronize();
-}
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t event, unsigned int) {
-  return done(event != nullptr ? cudaSuccess : cudaErrorInvalidResourceHandle);
-}
-
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  return cudaEventCreateWithFlags(event, 0);
-}
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
-  if (event == nullptr) return done(cudaErrorInvalidValue);
-  *event = new CUevent_st;
-  (*event)->timed = !(flags & cudaEventDisableTiming);
-  return cudaSuccess;
-}
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  if (event == nullptr) return done(cudaErrorInvalidResourceHandle);
-  delete event;
-  return cudaSuccess;
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
-  if (event == nullptr) return done(cudaErrorInvalidResourceHandle);
-  event->recorded = true;
-  event->when = std::chrono::steady_clock::now();
-  return cudaSuccess;
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  if (event == nullptr) return done(cudaErrorInvalidResourceHandle);
-  return cudaDeviceSynchronize();
-}
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return cudaEventSynchronize(event);
-}
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
-  if (milliseconds == nullptr) return done(cudaErrorInvalidValue);
-  if (start == nullptr || stop == nullptr || !start->recorded || !stop->recorded || !start->timed ||
-      !stop->timed)
-    return done(cudaErrorInvalidResourceHandle);
-  *milliseconds = std::chrono::duration<float, std::milli>(stop->when - start->when).count();
   return cudaSuccess;
 }
 

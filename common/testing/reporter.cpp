@@ -86,7 +86,7 @@ class BriefReporter : public Catch::StreamingReporterBase {
     if (tests.failed > 0)
       m_stream << tests.failed << " of " << tests.total() << " test cases failed, " << checks.failed
                << " of " << checks.total() << " checks\n";
-    else
+    else if (tests.total() > 0)
       m_stream << "All tests passed: " << tests.passed << " test cases, " << checks.passed
                << " checks\n";
     m_stream << std::flush;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/backend/backend.hpp"
@@ -15,6 +16,7 @@
 #include "common/data/device_buffer.hpp"
 #include "common/data/random.hpp"
 #include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
 #include "common/kernel/step.hpp"
 
 namespace tutorial {
@@ -55,6 +57,18 @@ Step<Launcher> runnable(const Step<Launcher>& step) {
 
 /// What the kernels that `launch` launches did, all together; on a GPU nothing is counted.
 Counts counts_of(const std::function<void()>& launch);
+
+/// As long as it lives, launchers take grids for smaller than they can be: so even a small problem
+/// has blocks with several rows to do, one after another, and takes several launches.
+class SmallGrid {
+ public:
+  SmallGrid(int64_t x, int64_t y) : before_(std::exchange(grid_limit, {.x = x, .y = y})) {}
+  ~SmallGrid() { grid_limit = before_; }
+  SmallGrid(const SmallGrid&) = delete;
+
+ private:
+  const GridLimit before_;
+};
 
 /// 0, 1, …, count - 1: all rows, for references that compute the rows they are asked for.
 std::vector<int64_t> all_rows(int64_t count);

@@ -30,10 +30,21 @@ TEST_CASE("The option --kernel chooses", "[chapter]") {
     const Ended ended = run_copies(arguments, steps);
     CHECK(ended.status == 0);
     CHECK_THAT(ended.out, ContainsSubstring("1 right") && ContainsSubstring("3 also_right") &&
-                              ContainsSubstring("cuCopy") && !ContainsSubstring("off_by_one"));
+                              !ContainsSubstring("off_by_one"));
+    // Where no times are compared, who chose a kernel has chosen all rows.
+    CHECK((ended.out.find("cuCopy") != std::string::npos) == device_has_clock());
   }
+  CHECK_THAT(run_copies({}, {kRight}).out, ContainsSubstring("cuCopy"));
   check_refused(run_copies({"--kernel", "right,left"}, steps),
-                {"\"left\"", "--kernel takes right, off_by_one, also_right"});
+                {"there is no kernel \"left\" here; --kernel takes right, off_by_one, also_right"});
+  check_refused(run_copies({"--kernel", "rihgt"}, steps),
+                {"here; did you mean \"right\"? --kernel"});
+  for (const Words& empty : {Words{"--kernel", ""}, Words{"--kernel", "right,"}})
+    check_refused(run_copies(empty, steps), {"there is no kernel \"\" here; --kernel takes"});
+  // A list is written with commas only.
+  check_refused(run_copies({"--kernel", "[]"}, steps), {"there is no kernel \"[]\" here"});
+  check_refused(run_copies({"--kernel", "[right]"}, steps),
+                {"there is no kernel \"[right]\" here"});
 }
 
 TEST_CASE("Options set what they say", "[chapter]") {
@@ -74,11 +85,18 @@ TEST_CASE("Bad options are refused with one sentence", "[chapter]") {
     Words arguments, parts;
   };
   const Bad bad = GENERATE(
-      Bad{{"--mm", "4"}, {"there is no option \"--mm\" here; --help"}},
-      Bad{{"--m", "4", "--mm=4"}, {"\"--mm=4\""}}, Bad{{"-m", "4"}, {"\"-m\""}},
-      Bad{{"stray"}, {"\"stray\""}}, Bad{{"--m", "4", "--m", "5"}, {"--m"}},
-      Bad{{"--full", "--causal"}, {"excludes"}}, Bad{{"--m"}, {"--m", "--help"}},
-      Bad{{"--m", "--n", "4"}, {"--m", "its value is missing before --n"}},
+      Bad{{"--quux", "4"}, {"there is no option \"--quux\" here; --help"}},
+      Bad{{"--mm", "4"}, {"there is no option \"--mm\" here; did you mean \"--m\"? --help"}},
+      Bad{{"--m", "4", "--ouptut=4"}, {"no option \"--ouptut\"", "did you mean \"--output\"?"}},
+      Bad{{"-m", "4"}, {"no option \"-m\"", "did you mean \"--m\"?"}},
+      Bad{{"--"}, {"no option \"--\""}}, Bad{{"stray"}, {"\"stray\" belongs to no option here"}},
+      Bad{{"--m", "4", "5"}, {"\"5\" belongs to no option here"}},
+      Bad{{"--m", "4", "--m", "5"}, {"--m is given more than once; give it once"}},
+      Bad{{"--csv=a.csv", "--csv=b.csv"}, {"--csv is given more than once"}},
+      Bad{{"--full", "--causal"}, {"--causal and --full are opposites; give one of them"}},
+      Bad{{"--m"}, {"--m needs a value; write --m N"}},
+      Bad{{"--output="}, {"--output needs a value; write --output FILE.npy"}},
+      Bad{{"--m", "--n", "4"}, {"--m: its value is missing before --n; write --m N"}},
       Bad{{"--m", "many"}, {"--m \"many\" is not a whole number"}},
       Bad{{"--m", "12x"}, {"--m \"12x\" is not a whole number"}},
       Bad{{"--m", "1.5"}, {"--m \"1.5\" is not a whole number"}},
@@ -95,12 +113,22 @@ TEST_CASE("Bad options are refused with one sentence", "[chapter]") {
       Bad{{"--beta", "nan"}, {"--beta \"nan\" is not a number"}},
       Bad{{"--seed", "x"}, {"--seed \"x\""}}, Bad{{"--repeats", "-1"}, {"--repeats \"-1\"", "0"}},
       Bad{{"--init", "zeros"}, {"zeros", "identity"}},
+      Bad{{"--init", "unifrom"}, {"did you mean \"uniform\"? choose one of uniform|normal"}},
       Bad{{"--input", "a"}, {"\"a\"", "name=file.npy", "a, b, qkv"}},
-      Bad{{"--input", "w=w.npy"}, {"\"w\"", "a, b, qkv"}},
+      Bad{{"--input", "w=w.npy"}, {"there is no input \"w\" here; --input takes a, b, qkv"}},
+      Bad{{"--input", "qvk=w.npy"}, {"did you mean \"qkv\"?"}},
+      Bad{{"--input", "a="}, {"--input \"a=\" names no file; write a=file.npy"}},
+      Bad{{"--input"}, {"--input needs a value; write --input NAME=FILE.npy"}},
+      Bad{{"--output", ""}, {"--output \"\" names no file"}},
+      Bad{{"--csv", ""}, {"--csv \"\" names no file"}},
+      Bad{{"--profile-csv", ""}, {"--profile-csv \"\" names no file"}},
       Bad{{"--input", "a=/no/such/file.npy"}, {"/no/such/file.npy"}},
       Bad{{"--output", "/no/such/folder/c.npy"}, {"/no/such/folder"}},
       Bad{{"--csv", "/no/such/folder/c.csv"}, {"/no/such/folder"}},
-      Bad{{"--list=maybe"}, {"--list", "--help"}});
+      Bad{{"--list=3"}, {"--list takes no value; write --list without \"=3\""}},
+      Bad{{"--help=1"}, {"--help takes no value"}},
+      Bad{{"--full=false"}, {"--full takes no value"}},
+      Bad{{"--m", "\x1b[31m4"}, {"--m \"\\x1b[31m4\" is not a whole number"}});
   bool ran = false;
   const auto body = [&](Chapter& chapter) {
     int64_t M, N, K;
@@ -155,6 +183,23 @@ TEST_CASE("Files that do not fit are refused with one sentence", "[chapter]") {
   check_refused(with({"--input", a, a}), {"--input gives a more than once"});
 }
 
+TEST_CASE("Two files of one run are not the same", "[chapter]") {
+  const Folder folder;
+  const std::string a = folder.tensor("a.npy", {5, 7}), same = folder / "same";
+  std::filesystem::create_directory_symlink(folder.path, folder / "here");
+  std::filesystem::create_symlink("a.npy", folder / "link.npy");
+  check_refused(run_copies({"--output", same, "--csv", folder / "./same"}),
+                {"--output and --csv both name ", "/./same; give them different files"});
+  check_refused(run_copies({"--csv", same, "--output", folder / "here/same"}), {"both name"});
+  check_refused(run_copies({"--input", "a=" + a, "--output", folder / "here/here/a.npy"}),
+                {"--input and --output both name "});
+  check_refused(run_copies({"--input", "a=" + a, "--csv", folder / "link.npy"}),
+                {"--input and --csv both name "});
+  check_refused(run_copies({"--mask", a, "--output", a}), {"--mask and --output both name"});
+  CHECK(read_npy(a).shape == std::vector<int64_t>{5, 7});
+  CHECK(!std::filesystem::exists(same));
+}
+
 TEST_CASE("The option --part chooses the problem", "[chapter]") {
   const auto says = [](const char* word) {
     return [word](Chapter& chapter) {
@@ -175,8 +220,11 @@ TEST_CASE("The option --part chooses the problem", "[chapter]") {
   CHECK_THAT(run_parts({"--part", "joint", "--help"}, parts).out,
              ContainsSubstring("two products at once") && !ContainsSubstring("half of the scores"));
 
-  check_refused(run_parts({"--part", "jiont"}, parts),
-                {"there is no part \"jiont\" here", "--part takes joint, strips"});
+  check_refused(
+      run_parts({"--part", "jiont"}, parts),
+      {"there is no part \"jiont\" here; did you mean \"joint\"? --part takes joint, strips"});
+  check_refused(run_parts({"--part", "joint", "--part=strips"}, parts),
+                {"--part is given more than once"});
   check_refused(run_parts({"--part"}, parts), {"--part needs a name", "joint, strips"});
   check_refused(run_parts({"--part="}, parts), {"--part needs a name"});
   check_refused(run_copies({"--part", "joint"}), {"this chapter has no parts"});

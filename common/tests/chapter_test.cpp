@@ -53,7 +53,42 @@ TEST_CASE("A launcher may refuse a problem", "[chapter]") {
   const Ended all = run_copies({}, {kRefuses, kRight});
   CHECK(all.status == 0);
   CHECK_THAT(line_with(all.out, "1 refuses"), ContainsSubstring("refused: this head size needs"));
+  // Who chose steps of which one can is told by its row; who chose none that can, by the exit
+  // status.
+  const Ended some = run_copies({"--kernel", "refuses,right"}, {kRefuses, kRight, kAlsoRight});
+  CHECK(some.status == 0);
+  CHECK_THAT(line_with(some.out, "1 refuses"), ContainsSubstring("refused: this head size needs"));
+  CHECK_THAT(line_with(some.out, "2 right"), ContainsSubstring("ok"));
   check_refused(run_copies({"--kernel", "refuses"}, {kRefuses, kRight}), {"this head size needs"});
+  check_refused(run_copies({}, {kRefuses, kElsewhere}),
+                {"no step can do this", "this head size needs"});
+}
+
+TEST_CASE("What no step can do is refused before anything is computed", "[chapter]") {
+  bool computed = false;
+  int asked = 0;
+  const auto run = [&](const Words& words, const std::vector<Step<Launcher>>& steps) {
+    computed = false;
+    asked = 0;
+    return run_program(words, [&](Chapter& chapter) {
+      chapter.steps(steps);
+      chapter.parse();
+      chapter.require_a_step(steps, [&](Launcher* launch) {
+        ++asked;
+        launch(nullptr, 0);
+      });
+      computed = true;
+    });
+  };
+  check_refused(run({}, {kRefuses, kRefuses, kElsewhere}),
+                {"no step can do this; the first says: this head size needs 300 KB"});
+  CHECK((!computed && asked == 2));  // what needs another GPU cannot be asked
+  const Ended one = run({"--kernel", "refuses"}, {kRefuses, kAlsoRight});
+  check_refused(one, {"this head size needs"});
+  CHECK_THAT(one.err, StartsWith("this head size"));
+  CHECK((!computed && asked == 1));
+  CHECK(run({}, {kRefuses, kAlsoRight}).status == 0);
+  CHECK(computed);
 }
 
 TEST_CASE("What cannot run here is skipped, not passed", "[chapter]") {
@@ -61,10 +96,20 @@ TEST_CASE("What cannot run here is skipped, not passed", "[chapter]") {
   CHECK(ended.status == 0);
   CHECK_THAT(line_with(ended.out, "1 elsewhere"),
              ContainsSubstring("skipped: needs sm_10a") && !ContainsSubstring("ok"));
-  const Ended alone =
-      run_copies({"--kernel=elsewhere", "--output=never.npy"}, {kElsewhere, kRight});
-  CHECK(alone.status == 2);
-  CHECK_THAT(alone.err, StartsWith("nothing was written to never.npy"));
+  check_refused(run_copies({"--kernel=elsewhere"}, {kElsewhere, kRight}),
+                {"none of the kernels asked for can run here: needs sm_10a"});
+}
+
+TEST_CASE("Output that gets lost is a failure", "[chapter]") {
+  const Capture none(std::cout);
+  std::cout.setstate(std::ios::badbit);  // as after a write to a full disk
+  const Capture said(std::cerr);
+  char program[] = "program", list[] = "--list";
+  char* words[] = {program, list};
+  const int status = run_chapter(2, words, "99_copies", {{"", "", [](Chapter& c) { c.parse(); }}});
+  std::cout.clear();
+  CHECK(status == 2);
+  CHECK_THAT(said.text(), ContainsSubstring("not all of the output could be written"));
 }
 
 TEST_CASE("A CUDA error outside of a kernel ends the program with its message", "[chapter]") {

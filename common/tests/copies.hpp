@@ -5,17 +5,14 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "common/data/npy.hpp"
 #include "common/kernel/check.hpp"
 #include "common/program/chapter.hpp"
+#include "common/tests/folder.hpp"
 
 namespace tutorial::copies {
 
@@ -52,30 +49,6 @@ inline Ended run_parts(Words arguments, const std::vector<Part>& parts) {
 
 inline Ended run_program(const Words& arguments, const std::function<void(Chapter&)>& body) {
   return run_parts(arguments, {{"", "Copies the right values, or others.", body}});
-}
-
-/// An empty folder of its own, gone at the end of the test.
-struct Folder {
-  std::filesystem::path path;
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "chapter_test.XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string operator/(const std::string& file) const { return (path / file).string(); }
-  /// Writes a tensor of this shape; gives its path.
-  std::string tensor(const std::string& file, const std::vector<int64_t>& shape) const {
-    write_npy(*this / file,
-              {shape, std::vector<float>(static_cast<size_t>(element_count(shape)), 0.25f)});
-    return *this / file;
-  }
-  bool is_empty() const { return std::filesystem::is_empty(path); }
-};
-
-inline std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // ---- A chapter. C is M×N and C[i] = i / 2.

@@ -62,7 +62,8 @@ class Progress(unittest.TestCase):
             Path(folder, "said").write_text(said.replace("{folder}", folder))
             Path(folder, "Testing/Temporary").mkdir(parents=True)
             Path(folder, "Testing/Temporary/LastTest.log").write_text(
-                "skipped 2 times: needs sm_90\n...\nskipped 1 time: needs sm_100\nskipped 2 times: needs sm_90\n")
+                "skipped 2 times: needs a clock\n...\nskipped step cluster: needs sm_90\nskipped 1 time: needs a clock\n"
+                "skipped step cluster: needs sm_90\nskipped step tma: needs sm_90a\n")
             fake.write_text(f"#!/bin/sh\ncat {folder}/said\nexit {status}\n")
             fake.chmod(0o755)
             done = subprocess.run([sys.executable, PROGRESS, fake], capture_output=True, text=True)
@@ -86,9 +87,10 @@ class Progress(unittest.TestCase):
         self.assertEqual(
             self.shown(CTEST.format(folder="{folder}", one="   Passed", percent="100%", failed=0), program="ctest"),
             """\
-Skipped, which is no pass (in brackets: how often in a test):
-  in 1 test: needs sm_100
-  in 2 tests: needs sm_90
+Skipped, which is no pass:
+  step cluster: needs sm_90 (in 2 tests)
+  step tma: needs sm_90a (in 1 test)
+  2 tests: needs a clock
 Total Test time (real) =   0.31 sec
 100% tests passed, 0 tests failed out of 3
 """)
@@ -98,10 +100,30 @@ Total Test time (real) =   0.31 sec
         said = said.replace("0.20 sec\n", "0.20 sec\nC[0][1] is wrong\n\n  see block (0,0)\n")
         said += "\nThe following tests FAILED:\n\t  1 - a: one (Failed)\nErrors while running CTest\n"
         shown = self.shown(said, 8, program="ctest")
-        self.assertIn("***Failed     0.20 sec\nC[0][1] is wrong\n\n  see block (0,0)\n", shown)
+        self.assertTrue(shown.startswith("FAILED  a: one\nC[0][1] is wrong\n  see block (0,0)\n"))
         self.assertNotIn("a: two", shown)
         self.assertIn("The following tests FAILED:\n\t  1 - a: one (Failed)\n", shown)
         self.assertTrue(shown.endswith("\n67% tests passed, 1 tests failed out of 3\n"))
+
+    def failing(self, *outputs):
+        """What is shown of tests that fail and say this."""
+        said = "Test project {folder}\n"
+        for i, output in enumerate(outputs, 1):
+            said += f" {i}/9 Test  #{i}: a: test {i} ......***Failed    0.20 sec\n{output}\n"
+        return self.shown(said, 8, program="ctest").partition("Skipped, which")[0]
+
+    def test_a_finding_is_shown_once(self):
+        race = "race in k, shared memory As[{0}]\n  read by block (0,{0})  a.cu:7   x\n  seen {0} times\n"
+        other = race.replace("a.cu:7", "a.cu:8")
+        shown = self.failing("device: CPU\n" + race.format(1) + "FAILED  test 1\n  M=3: race, a.cu:7, above\n",
+                             race.format(2) + other.format(3) + "FAILED  test 2\n  M=4: race, a.cu:7, above\n")
+        self.assertEqual(shown, race.format(1) + "FAILED  test 1\n  M=3: race, a.cu:7, above\n" +
+                         other.format(3) + "FAILED  test 2\n  M=4: race, a.cu:7, above\n")
+
+    def test_a_screen_is_enough(self):
+        shown = self.failing(*["\n".join(f"line {i}" for i in range(50))] * 3).splitlines()
+        self.assertEqual(len(shown), 61)
+        self.assertRegex(shown[-1], "^… and 9[0-9] lines more: .*LastTest.log has all$")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ const std::map<std::string, std::set<std::string>> kMayUse = {
     {"compare", {"kernel", "data"}},
     {"measure", {"kernel", "backend", "data"}},
     {"program", {"kernel", "backend", "data", "compare", "measure"}},
-    {"testing", {"kernel", "backend", "data", "compare"}},
+    {"testing", {"kernel", "backend", "data", "compare", "measure", "program"}},
 };
 
 }  // namespace

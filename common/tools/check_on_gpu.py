@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Builds, tests, sanitizes and measures everything on the GPU at hand.
 
-usage: common/tools/check_on_gpu.py [build|test|sanitize|measure]...      (no word: all four)
+usage: common/tools/check_on_gpu.py [build|test|large|sanitize|measure]...      (no word: all five)
 
-Times go to docs/results/<device>/NN.csv (common/tools/bench.py), what the sanitizers say to sanitizers.txt beside
-them, under a line with device, driver, toolkit, date and commit. RESULTS overrides the folder, COMMIT what git
-says. CMAKE_ARGS holds further options for the configure step, SANITIZERS the tools to use, JOBS how many of them at
+Times go to docs/results/<device>/NN.csv (common/tools/bench.py). Beside them go what became of the tests tagged
+[large] (large.txt) and what the sanitizers say (sanitizers.txt), each under a line with device, driver, toolkit, date
+and commit. RESULTS overrides the folder, COMMIT what git says. CMAKE_ARGS holds further options for the configure step, SANITIZERS the tools to use, JOBS how many of them at
 once, SANITIZE_SECONDS how long each may take.
 """
 import os
 import re
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import project
@@ -19,8 +20,9 @@ import project
 TOOLS = os.environ.get("SANITIZERS", "memcheck racecheck initcheck synccheck").split()
 SECONDS = int(os.environ.get("SANITIZE_SECONDS", "300"))
 # Tests tagged [large] would take minutes under a sanitizer; those tagged [values] make the same accesses as others,
-# with other numbers. The chapters' frame measures the device's ceilings, which racecheck slows down to minutes.
-LEFT_OUT = ["~[large]", "~[values]", "~[timing]"]
+# with other numbers. The chapters' frame measures the device's ceilings, which racecheck slows down to minutes. A
+# chapter's program is a process of its own.
+LEFT_OUT = ["~[large]", "~[values]", "~[timing]", "~[program]"]
 LEFT_OUT_OF_COMMON = ["~[chapter]"]
 
 
@@ -38,11 +40,47 @@ def test():
     return run("common/tools/progress.py", "ctest", "--preset", "gpu", "-j", "4")
 
 
+def tests_of(name):
+    """A room's or a chapter's test program."""
+    return project.ROOT / "build/gpu" / (name if name[0].isdigit() else "common") / f"{name}_tests"
+
+
+def keep(file, records):
+    """Writes what was found into the folder of this device. Is all of it good?"""
+    origin = project.origin()
+    heading = (f"device {project.gpu('name')}, driver {origin['driver']}, CUDA {origin['toolkit']}, "
+               f"{origin['date']}, commit {origin['commit']}")
+    folder = project.results_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text("\n".join([heading, *records]) + "\n")
+    return all(record.endswith("(exit 0)") for record in records)
+
+
+def large():
+    """The tests tagged [large], one by one. `test` leaves out those that must be asked for: they need 20 GB of device
+    memory, for arrays of more than 2^31 elements, and alone see an index of 32 bits."""
+    records = []
+    for chapter in project.chapters():
+        program = tests_of(chapter.name)
+        listed = subprocess.run([program, "--list-tests", "--verbosity", "quiet", "[large]"], stdout=subprocess.PIPE,
+                                text=True, check=True).stdout
+        for test in listed.splitlines():
+            began = time.monotonic()
+            ran = subprocess.run([program, re.sub(r"([,\[\]\\*])", r"\\\1", test)], stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True, errors="replace")
+            summaries = re.findall(r"All tests passed.*|test cases:.*", ran.stdout)
+            records.append(f"{chapter.name:22} {test}: {summaries[-1] if summaries else 'no answer'}, "
+                           f"{time.monotonic() - began:.0f} s  (exit {ran.returncode})")
+            print(records[-1], flush=True)
+            if ran.returncode:
+                print("\n".join(ran.stdout.splitlines()[:40]), flush=True)
+    return keep("large.txt", records)
+
+
 def sanitize_one(name, tool):
     """Prints the line for the record, and what was found. Launches that tests mean to fail are no errors of ours."""
-    folder = project.ROOT / "build/gpu" / (name if name[0].isdigit() else "common")
     command = ["compute-sanitizer", "--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9",
-               folder / f"{name}_tests", *LEFT_OUT, *(LEFT_OUT_OF_COMMON if name == "common" else [])]
+               tests_of(name), *LEFT_OUT, *(LEFT_OUT_OF_COMMON if name == "common" else [])]
     try:
         ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                              timeout=SECONDS)
@@ -64,13 +102,7 @@ def sanitize():
     pairs = [(name, tool) for name in names for tool in TOOLS]
     with ThreadPoolExecutor(int(os.environ.get("JOBS", "4"))) as pool:
         records = list(pool.map(sanitize_one, *zip(*pairs)))
-    origin = project.origin()
-    heading = (f"device {project.gpu('name')}, driver {origin['driver']}, CUDA {origin['toolkit']}, "
-               f"{origin['date']}, commit {origin['commit']}")
-    folder = project.results_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "sanitizers.txt").write_text("\n".join([heading, *records]) + "\n")
-    return all(record.endswith("(exit 0)") for record in records)
+    return keep("sanitizers.txt", records)
 
 
 def measure():
@@ -78,7 +110,7 @@ def measure():
 
 
 def main():
-    steps = {"build": build, "test": test, "sanitize": sanitize, "measure": measure}
+    steps = {"build": build, "test": test, "large": large, "sanitize": sanitize, "measure": measure}
     wanted = sys.argv[1:] or list(steps)
     for word in wanted:
         if word not in steps:

@@ -207,8 +207,9 @@ def find(folder, word):
     for i, step in enumerate(steps):
         if word in (step.name, str(step.number), step.path.name, step.path.stem):
             return i
-    names = ", ".join(step.name for step in steps)
-    die(f"there is no step '{word}' in {folder.relative_to(project.ROOT)}; choose from {names}")
+    names = [step.name for step in steps]
+    die(f"there is no step '{word}' in {folder.relative_to(project.ROOT)}; {project.did_you_mean(word, names)}"
+        f"choose from {', '.join(names)}")
 
 
 def main():
@@ -223,7 +224,8 @@ def main():
     chapter = project.chapter(words.chapter)
     parts = project.parts(chapter)
     if words.part and words.part not in parts:
-        die(f"{chapter.name} has no part '{words.part}'" + (f"; choose from {', '.join(parts)}" if parts else ""))
+        die(f"{chapter.name} has no part '{words.part}'; {project.did_you_mean(words.part, parts)}" +
+            (f"choose from {', '.join(parts)}" if parts else "leave --part out"))
     folder = chapter / (words.part or "")
     if not words.step:
         for each in [folder] if words.part else [chapter, *(chapter / part for part in parts)]:

@@ -14,13 +14,13 @@ import sys
 from pathlib import Path
 
 import mistake_reports
-from project import ROOT, chapters, find_chapter
+from project import ROOT, chapters, find_chapter, no_chapter
 
 FIELDS = ("name", "seen", "check", "line", "says", "tests", "file")
 NEEDED_BY = {**dict.fromkeys(("race", "init", "bounds", "barrier", "endless", "launch"), "line"),
              **dict.fromkeys(("value", "nan", "poison"), "says")}
 SOURCES = (".cu", ".cuh", ".cpp", ".hpp")
-NOT_IN_LIBRARY = re.compile(r"(.*/)?(main\.cpp|program\.cpp|tests\.cpp|tests/.*)")  # as in Tutorial.cmake
+NOT_IN_LIBRARY = re.compile(r"(.*/)?(main\.cpp|program\.cpp|stand_in\.cpp|tests\.cpp|tests/.*)")  # as in Tutorial.cmake
 
 
 class Problem(Exception):
@@ -153,7 +153,7 @@ def chapter_of(path):
 def chapter_named(word):
     if folder := find_chapter(word):
         return folder
-    raise Problem(f"there is no chapter '{word}'; ./learn lists them")
+    raise Problem(no_chapter(word, "./learn lists them"))
 
 
 def files_of(folder):

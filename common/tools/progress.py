@@ -22,7 +22,7 @@ BUILD_NOISE = re.compile(  # of ninja, make and CMake; what they say of errors i
     r"ninja: (no work to do|build stopped)|g?make(\[\d+\])?: (\*\*\* (\[.*\] Error|Waiting)|Entering|Leaving)"
     r"|(Consolidate compiler generated|Scanning) dependencies|-- |Preset CMake variables:|  \w+(:\w+)?="
 )
-RESULT = re.compile(r" *(\d+/\d+) Test +#\d+: (.*?) \.*\s*(Passed|\*\*\*Skipped)?\s+[\d.]+ sec")
+RESULT = re.compile(r" *(\d+/\d+) Test +#\d+: (.*?) \.*\s*(Passed|\*\*\*Skipped)?(?:\*\*\*.*?)?\s+[\d.]+ sec")
 FINDING = re.compile(r"[a-z ]+ in ")  # common/simulator/: the lines after it are indented
 TEST_CHATTER = re.compile(r"device: |skipped |Filters: |Randomness seeded|\d+ of \d+ test cases failed")
 MOST_LINES = 60
@@ -94,6 +94,11 @@ class Failures:
 
     def __init__(self, screen):
         self.screen, self.told, self.report, self.lines, self.more = screen, set(), [], 0, 0
+        self.name = ""  # of the test, until it is said
+
+    def begin(self, name):
+        self.end_report()
+        self.name = name
 
     def line(self, line):
         if self.report and line.startswith(" "):
@@ -103,7 +108,9 @@ class Failures:
         if FINDING.match(line):
             self.report = [line]
         elif line and not TEST_CHATTER.match(line):
-            self.say([line])
+            named = line.startswith("FAILED  ")  # our test programs name the test themselves
+            self.say([line] if named or not self.name else [f"FAILED  {self.name}", line])
+            self.name = ""
 
     def end_report(self):
         if self.report:
@@ -134,7 +141,7 @@ def follow_tests(lines, screen):
             failures.end_report()
             screen.progress(f"[{result[1]}] {result[2]}")
         elif result:
-            failures.end_report()
+            failures.begin(result[2])
         elif line.startswith("Test project "):
             folder = line[len("Test project "):]
         elif re.match(r"\d+% tests passed, ", line):

@@ -24,6 +24,13 @@ def die(sentence):
     sys.exit(2)
 
 
+def did_you_mean(word, known):
+    """"did you mean 'test'? " where one of the known words, or its beginning, is much like this one; else nothing."""
+    meant = {name[: len(word)]: name for name in reversed(known)} | {name: name for name in known}
+    near = difflib.get_close_matches(word, meant, n=1) or [name for name in known if len(word) > 2 and word in name]
+    return f"did you mean '{meant[near[0]]}'? " if word and near else ""
+
+
 # ---- chapters
 
 
@@ -32,16 +39,19 @@ def chapters():
 
 
 def find_chapter(word):
-    """The folder of chapter 2, 02 or 02_tiled_matmul, or None."""
-    for folder in chapters():
-        if word.rstrip("/") in (folder.name, folder.name[:2], folder.name[:2].lstrip("0")):
-            return folder
-    return None
+    """The folder of chapter 2, 02, or any beginning of 02_tiled_matmul that is no other's too; or None."""
+    word = word.rstrip("/")
+    found = [folder for folder in chapters() if folder.name.startswith(word.zfill(2) if word.isdigit() else word)]
+    return found[0] if word and len(found) == 1 else None
+
+
+def no_chapter(word, hint):
+    return f"there is no chapter '{word}'; {did_you_mean(word, [folder.name for folder in chapters()])}{hint}"
 
 
 def chapter(word):
-    return find_chapter(word) or die(
-        f"there is no chapter '{word}'; choose from {', '.join(folder.name for folder in chapters())}")
+    names = ", ".join(folder.name for folder in chapters())
+    return find_chapter(word) or die(no_chapter(word, f"choose from {names}"))
 
 
 class Step(NamedTuple):

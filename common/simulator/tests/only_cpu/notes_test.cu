@@ -44,6 +44,14 @@ __global__ void leaves_after_a_barrier(int* out) {
   out[threadIdx.x] = slots[63 - threadIdx.x];
 }
 
+__global__ void fills_after_some_left(int* out) {
+  __shared__ int slots[64];
+  if (threadIdx.x >= 32) return;
+  slots[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = slots[63 - threadIdx.x];
+}
+
 constexpr int kSame = __LINE__ + 3;
 __global__ void all_lanes_write(const float* in, float* out) {
   __shared__ float sums[2];
@@ -132,6 +140,15 @@ TEST_CASE("what a thread wrote before it left is ordered by no later barrier", "
              ContainsSubstring("race in needs_lane_that_left, shared memory slots["));
   leaves_after_a_barrier<<<1, 64>>>(out.data());
   CHECK(Outcome{}.error == cudaSuccess);
+}
+
+TEST_CASE("what the threads that left should have written is missing", "[checks]") {
+  tutorial::DeviceBuffer<int> out(32);
+  fills_after_some_left<<<1, 64>>>(out.data());
+  const Outcome outcome;
+  CHECK_THAT(outcome.report,
+             ContainsSubstring("init in fills_after_some_left, shared memory slots[63]"));
+  CHECK_THAT(outcome.report, ContainsSubstring("a return stands too early"));
 }
 
 TEST_CASE("threads that write the same value to one place are noted", "[checks]") {

@@ -52,6 +52,21 @@ __device__ void deeper(volatile int* out, int depth) {
 __global__ void recurse(volatile int* out, int depth) {
   deeper(out, depth);
 }
+__device__ __noinline__ void writes_at(volatile float* array, long i) {
+  array[i] = 1;
+}
+constexpr int kLocalLine = __LINE__ + 4;
+__global__ void leaves_local_array(int by, float* out) {
+  float local[8] = {};
+  float* const p = local;
+  for (int i = 0; i < 8 + by; ++i) p[i] = static_cast<float>(i);
+  for (int i = 0; i < 8; ++i) out[i] = p[i];
+}
+__global__ void writes_far_from_local_array(long distance, float* out) {
+  volatile float local[8] = {};
+  writes_at(local, distance);
+  out[0] = local[0];
+}
 __global__ void ends_the_program(int* out) {
   if (threadIdx.x == 3) exit(4);
   out[threadIdx.x] = 1;
@@ -139,6 +154,19 @@ TEST_CASE("a crash of one thread ends the launch, not the program", "[simulator]
   CHECK(error_of_launch() == cudaErrorLaunchFailure);
   CHECK_THAT(simulator::last_report(),
              ContainsSubstring("exit in ends_the_program, block (0,0) thread (3,0)"));
+
+  leaves_local_array<<<1, 1>>>(0, buffer);
+  CHECK(error_of_launch() == cudaSuccess);
+  leaves_local_array<<<1, 1>>>(1, buffer);
+  CHECK(error_of_launch() == cudaErrorIllegalAddress);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("bounds in leaves_local_array"));
+  CHECK_THAT(simulator::last_report(), ContainsSubstring(here(kLocalLine)));
+  CHECK_THAT(simulator::last_report(),
+             ContainsSubstring("past the end of a local variable or array"));
+  writes_far_from_local_array<<<1, 1>>>(-32'000, buffer);  // in the guard below the thread's stack
+  CHECK(error_of_launch() == cudaErrorIllegalAddress);
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("bounds in writes_far_from_local_array"));
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("far outside the thread's local variables"));
 
   throws<<<2, 64>>>();
   CHECK(error_of_launch() == cudaErrorLaunchFailure);

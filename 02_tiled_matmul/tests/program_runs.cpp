@@ -1,0 +1,68 @@
+// The chapter's program: what it computes, says and finds.
+#include "common/testing/program_run.hpp"
+
+#include "02_tiled_matmul.hpp"
+#include "common/testing/testing.hpp"
+
+namespace tutorial::tiled_matmul {
+namespace {
+
+TEST_CASE("the program checks every step, and says what the least work is", "[program]") {
+  const ProgramRun run = run_program({"--m", "40", "--n", "30", "--k", "20"});
+  // 2·40·30·20 FLOP; 4·(40·20 + 20·30 + 40·30) bytes
+  check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 48000, .bytes = 10400});
+  CHECK_THAT(run.out, ContainsSubstring("C[40×30] = A[40×20] · B[20×30], fp32\n"
+                                        "48.0 kFLOP, at least 10.4 kB, 4.62 FLOP/byte"));
+}
+
+TEST_CASE("the program adds to what C held, and counts that C is read", "[program]") {
+  const Words sizes = {"--m", "40", "--n", "30", "--k", "20", "--alpha", "2", "--beta", "3"};
+  const ProgramRun run = run_program(sizes + Words{"--kernel", "alpha_beta,padded_rows"});
+  // 4·(40·20 + 20·30 + 2·40·30) bytes
+  check_all_right(run, {"alpha_beta", "padded_rows", "cuBLAS"}, {.flop = 48000, .bytes = 15200});
+  CHECK_THAT(run.out, ContainsSubstring("C[40×30] = 2 · A[40×20] · B[20×30] + 3 · C, fp32\n"));
+  check_wrong(run_stand_in(sizes + Words{"--kernel", "shared_tile"}, {1199, 1, 0.01f}),
+              "shared_tile", {"1 of 1200 elements", "C[39][29]"});
+}
+
+// Beyond 2·10^8 products 16 rows are compared, and all rows by their sums: the one finds an error
+// that is large for an element, the other one that is large for a row of 2000.
+TEST_CASE("the program checks a large product by rows and sums", "[program]") {
+  const Words large = {"--m", "110", "--n", "2000", "--k", "1000", "--kernel", "shared_tile"};
+  const auto wrong_from = [&](int64_t row, int64_t col, int64_t count, float by) {
+    return run_stand_in(large, {.first = row * 2000 + col, .count = count, .by = by});
+  };
+  const int64_t other = row_not_compared(110, 16);
+  const Words by_sums = {"1 of 110 rows are wrong (Freivalds' check",
+                         "the worst is row " + std::to_string(other) + " of C"};
+  SECTION("which is right") {
+    const ProgramRun run = run_stand_in(large);
+    check_all_right(run, {"shared_tile", "cuBLAS"}, {.flop = 4.4e8, .bytes = 9.32e6});
+    CHECK_THAT(run.out, ContainsSubstring("440 MFLOP, at least 9.32 MB, 47.2 FLOP/byte"));
+  }
+  SECTION("a small error in the last row, which is always compared") {
+    check_wrong(wrong_from(109, 1999, 1, 0.5f), "shared_tile",
+                {"1 of 32000 checked elements (16 of 110 rows)", "C[109][1999]"});
+  }
+  SECTION("one element, in a row that is not compared") {
+    check_wrong(wrong_from(other, 7, 1, 100), "shared_tile", by_sums);
+  }
+  SECTION("a whole row that is not compared") {
+    check_wrong(wrong_from(other, 0, 2000, 100), "shared_tile", by_sums);
+  }
+}
+
+TEST_CASE("the program checks 64 rows of a large product with alpha and beta", "[program]") {
+  const Words large = {"--m",     "110", "--n",    "2000", "--k",      "1000",
+                       "--alpha", "2",   "--beta", "3",    "--kernel", "shared_tile"};
+  const ProgramRun right = run_stand_in(large);
+  check_all_right(right, {"shared_tile", "cuBLAS"}, {.flop = 4.4e8, .bytes = 1.02e7});
+  check_wrong(run_stand_in(large, {.first = 0, .count = 1, .by = 0.5f}), "shared_tile",
+              {"1 of 128000 checked elements (64 of 110 rows)", "C[0][0]"});
+  // Of three neighbours one is compared.
+  check_wrong(run_stand_in(large, {.first = 50 * 2000, .count = 6000, .by = 0.5f}), "shared_tile",
+              {" of 128000 checked elements"});
+}
+
+}  // namespace
+}  // namespace tutorial::tiled_matmul

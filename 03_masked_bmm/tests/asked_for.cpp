@@ -1,0 +1,85 @@
+// What the kernels ask device memory for, beside the formulas in their headers.
+#include "common/testing/asked_for.hpp"
+
+#include "problem.hpp"
+
+namespace tutorial::masked_bmm {
+namespace {
+
+/// What the words in a header allow: less where a live block reaches over an edge of C, and the
+/// masks' bytes or the words and the list more.
+struct Stated {
+  int64_t live = 0;  // blocks that keep something
+  Allowance loads;
+};
+
+Stated words_of(const Step<Launcher>& step, const Problem& problem) {
+  const MaskedBmm& p = problem.p;
+  const std::vector<Kept> kept = coarse_mask_reference(problem.mask, p.M, p.N, BLOCK);
+  const int64_t down = ceil_div(p.M, BLOCK), across = ceil_div(p.N, BLOCK);
+  const bool half_blocks = step.launch != three_level_mask && step.launch != mask_words;
+  Stated words;
+  int64_t read = 0;  // rows of A and columns of B
+  for (int64_t block = 0; block < down * across; ++block) {
+    if (kept[block] == Kept::none) continue;
+    words.live += p.batch;
+    const int64_t rows = std::min<int64_t>(p.M - block / across * BLOCK, BLOCK);
+    const int64_t cols = std::min<int64_t>(p.N - block % across * BLOCK, BLOCK);
+    const int64_t tiles = half_blocks ? ceil_div(rows, BLOCK / 2) : 1;
+    read += p.batch * (rows + tiles * cols);
+  }
+  const int64_t stated = words.live * (half_blocks ? 3 : 2) * BLOCK,
+                blocks = p.batch * down * across;
+  if (step.launch != bmm_then_fill) words.loads.less = 4 * p.K * (stated - read);
+  if (step.launch == three_level_mask)  // by each thread: the block's byte, its own, 64 elements'
+    words.loads.more = 256 * (blocks + (1 + 64) * words.live);
+  if (step.launch == mask_words)  // by each thread: an entry of the list, its word twice
+    words.loads.more = 256 * (16 * blocks + 2 * 8 * words.live);
+  if (step.launch == small_tiles || step.launch == overlapped_tiles)  // by a thread; by each
+    words.loads.more = 2 * 16 * blocks + 256 * 8 * words.live;
+  return words;
+}
+
+TEST_CASE("every step asks for what its header says", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  for (const Shape& s : {Shape{1, 128, 256, 16}, {2, 130, 141, 19}, {1, 200, 300, 4}}) {
+    for (const char* kind : {"causal", "window:20"}) {
+      CAPTURE(step.name, s.batch, s.M, s.N, s.K, kind);
+      Problem problem(s, make_mask(kind, s.batch, s.M, s.N, false, 5));
+      problem.p.band = band_of(kind, s.M, s.N);
+      const Stated words = words_of(step, problem);
+      const int64_t size = s.batch * s.M * s.N;
+      DeviceBuffer<float> C(size);
+      check_asked_for(
+          {{"B", s.batch},
+           {"M", s.M},
+           {"N", s.N},
+           {"K", s.K},
+           {"live", words.live},
+           {"masked", size - s.batch * std::ranges::count(problem.mask.keep, 1)}},
+          [&] {
+            step.launch(problem.p, problem.device_A.data(), problem.device_B.data(), C.data());
+          },
+          words.loads);
+    }
+  }
+}
+
+TEST_CASE("what is built from a mask asks for what its header says", "[counts]") {
+  for (const auto& [masks, M, N] :
+       {std::tuple<int64_t, int64_t, int64_t>{1, 128, 128}, {3, 130, 261}, {2, 7, 300}}) {
+    CAPTURE(masks, M, N);
+    MaskedBmm p{.batch = masks, .M = M, .N = N};
+    DeviceMasks device(p, make_mask("random:0.5", masks, M, N, masks > 1, 3));
+    const std::map<std::string, int64_t> symbols = {{"masks", masks}, {"M", M}, {"N", N}};
+    check_asked_for(symbols, [&] {
+      build_coarse_masks(p, device.block_mask.data(), device.thread_mask.data());
+    });
+    check_asked_for(symbols, [&] {
+      build_mask_words(p, device.words.data(), device.block_mask.data(), device.list.data());
+    });
+  }
+}
+
+}  // namespace
+}  // namespace tutorial::masked_bmm

@@ -1,0 +1,50 @@
+// The chapter's program: what it computes, says and finds.
+#include "common/testing/program_run.hpp"
+
+#include "04_softmax.hpp"
+#include "common/testing/testing.hpp"
+
+namespace tutorial::softmax {
+namespace {
+
+TEST_CASE("the program checks every step, and says what the least work is", "[program]") {
+  const ProgramRun run = run_program({"--rows", "5", "--cols", "300"});
+  // 5 FLOP an element, which is read and written once.
+  check_all_right(run, names_of(steps) + Words{"plain copy of x"},
+                  {.flop = 5 * 1500, .bytes = 8 * 1500});
+  CHECK_THAT(run.out, ContainsSubstring("y[5×300] = softmax of each row of x, fp32\n"
+                                        "7.50 kFLOP, at least 12.0 kB, 0.62"));
+  const Cost copy = run.row("plain copy of x").cost;
+  CHECK((copy.flop == 0 && copy.bytes == 8 * 1500));
+}
+
+TEST_CASE("the program finds one wrong element of a small matrix", "[program]") {
+  check_wrong(run_stand_in({"--rows", "5", "--cols", "300", "--kernel", "thread_per_row"},
+                           {.first = 4 * 300 + 299, .count = 1, .by = 1e-6f}),
+              "thread_per_row", {"1 of 1500 elements", "y[4][299]", "rows=5 cols=300"});
+}
+
+// Beyond 2^23 elements so many are compared in whole rows, and the sum of every row.
+TEST_CASE("the program checks a large matrix by rows and sums", "[program]") {
+  const int64_t rows = 2100, cols = 4096, compared = 2050;
+  const Words large = {"--rows",   std::to_string(rows), "--cols", std::to_string(cols),
+                       "--kernel", "thread_per_row"};
+  SECTION("which is right") {
+    check_all_right(run_stand_in(large), {"thread_per_row", "plain copy of x"},
+                    {.flop = 5.0 * rows * cols, .bytes = 8.0 * rows * cols});
+  }
+  SECTION("a small error in the last row, which is always compared") {
+    check_wrong(run_stand_in(large, {.first = rows * cols - 1, .count = 1, .by = 1e-6f}),
+                "thread_per_row",
+                {"1 of 8396800 checked elements (2050 of 2100 rows)", "y[2099][4095]"});
+  }
+  SECTION("one element, in a row that is not compared") {
+    const int64_t row = row_not_compared(rows, compared);
+    check_wrong(run_stand_in(large, {.first = row * cols + 17, .count = 1, .by = 0.01f}),
+                "thread_per_row",
+                {"1 of 2100 elements", "row sum[" + std::to_string(row) + "][0]"});
+  }
+}
+
+}  // namespace
+}  // namespace tutorial::softmax

@@ -1,0 +1,40 @@
+// What the kernels ask device memory for, beside the formulas in their headers.
+#include "common/testing/asked_for.hpp"
+
+#include "attention_testing.hpp"
+
+namespace tutorial::unfused_attention {
+namespace {
+
+TEST_CASE("every step's kernels ask for what their headers say", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  for (const Attention& shape :
+       std::vector<Attention>{{.B = 2, .T = 45, .C = 10, .NH = 2, .block_size = 32},
+                              {.B = 1, .T = 64, .C = 16, .NH = 4, .block_size = 256},
+                              {.B = 1, .T = 1030, .C = 1, .NH = 1, .block_size = 256}}) {
+    for (const bool causal : {true, false}) {
+      // Rows of so many keys are softmax_again's.
+      if (shape.T > 1000 && (step.launch != &row_in_registers || !causal)) continue;
+      Attention a = shape;
+      a.causal = causal;
+      CAPTURE(step.name, a.T, a.causal);
+      const DeviceBuffer<float> qkv(values_for(a));
+      DeviceBuffer<float> out(a.elements());
+      Workspace workspace(a);
+      // "up to 12 a row more, where rows are read 16 bytes at a time"
+      const bool wide = step.launch == &row_in_registers && a.T % 4 == 0;
+      check_asked_for({{"B", a.B},
+                       {"T", a.T},
+                       {"C", a.C},
+                       {"NH", a.NH},
+                       {"seen", a.seen()},
+                       {"written", a.scores()},
+                       {"launches", 1}},
+                      [&] { step.launch(a, qkv.data(), workspace, out.data()); },
+                      {.more = wide ? 12 * a.heads() * a.T : 0});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tutorial::unfused_attention

@@ -1,0 +1,54 @@
+// The chapter's program: what it computes, says and finds.
+#include "common/testing/program_run.hpp"
+
+#include "attention_testing.hpp"
+
+namespace tutorial::unfused_attention {
+namespace {
+
+const Words small = {"--batch", "2", "--seq", "10", "--channels", "6", "--heads", "2"};
+
+TEST_CASE("the program checks every stage and step, and says what the least work is", "[program]") {
+  const Words rows = {"permute", "scores (cuBLAS, fp32)", "scale_mask",
+                      "softmax", "values (cuBLAS, fp32)", "unpermute",
+                      "unfused", "scale_mask_softmax",    "fused_softmax",
+                      "strided", "masked_softmax",        "row_in_registers"};
+  const ProgramRun causal = run_program(small);
+  // 20 queries see 5.5 keys each on average: 4 FLOP for each and each of 6 channels. qkv and out.
+  check_all_right(causal, rows, {.flop = 4 * 110 * 6, .bytes = 16 * 20 * 6});
+  CHECK_THAT(causal.out, ContainsSubstring("out (2, 10, 6) = causal attention of qkv, 2 heads of "
+                                           "3, fp32, blocks of 256 threads\n"
+                                           "2.64 kFLOP, at least 1.92 kB, 1.38 FLOP/byte"));
+  CHECK_THAT(causal.out, ContainsSubstring("qkv 1.44 kB") && ContainsSubstring("out 480 B each") &&
+                             ContainsSubstring("preatt and att 1.60 kB each"));
+  check_all_right(run_program(small + Words{"--full", "--kernel", "strided"}), {"strided"},
+                  {.flop = 4 * 200 * 6, .bytes = 16 * 20 * 6});
+
+  // Of the stages: 120 elements of q, k, v or out; 400 scores, of which 220 are seen.
+  CHECK(causal.row("permute").cost.bytes == 24 * 120);
+  CHECK(causal.row("scores (cuBLAS, fp32)").cost.flop == 2 * 400 * 3);
+  CHECK(causal.row("scores (cuBLAS, fp32)").cost.bytes == 8 * 120 + 4 * 400);
+  CHECK(causal.row("scale_mask").cost.bytes == 4 * 220 + 4 * 400);
+  CHECK(causal.row("softmax").cost.bytes == 8 * 400);
+  CHECK(causal.row("values (cuBLAS, fp32)").cost.flop == 2 * 400 * 3);
+  CHECK(causal.row("values (cuBLAS, fp32)").cost.bytes == 4 * 400 + 8 * 120);
+  CHECK(causal.row("unpermute").cost.bytes == 8 * 120);
+  CHECK(causal.row("scale_mask_softmax").cost.bytes == 4 * 220 + 4 * 400);
+  CHECK(causal.row("masked_softmax").cost.bytes == 4 * 220 + 4 * 400);
+}
+
+TEST_CASE("the program finds one wrong element of a small result", "[program]") {
+  check_wrong(run_stand_in(small, {.first = 119, .count = 1, .by = 0.001f}), "unfused",
+              {"1 of 120 elements", "out[1][9][5]", "batch=2 seq=10 channels=6 heads=2"});
+}
+
+// So many channels that the reference takes more than 10^8 steps: then it computes some rows.
+TEST_CASE("the program compares some rows of a large result", "[program]") {
+  const ProgramRun run = run_stand_in({"--batch", "1", "--seq", "162", "--channels", "2000",
+                                       "--heads", "1", "--kernel", "unfused,strided"},
+                                      {.first = 161 * 2000 + 1999, .count = 1, .by = 1});
+  check_wrong(run, "unfused", {"1 of 308000 checked elements (154 of 162 rows)", "out[161][1999]"});
+}
+
+}  // namespace
+}  // namespace tutorial::unfused_attention

@@ -1,0 +1,91 @@
+// What every step asks device memory for, beside its header's formula.
+#include "common/testing/asked_for.hpp"
+
+#include <algorithm>
+
+#include "attention_problems.hpp"
+
+namespace tutorial::flash_attention {
+namespace {
+
+/// Queries and keys of a step's tiles.
+struct Tiles {
+  int64_t Br, Bc;
+  bool whole;  // a tile at the edge is brought whole
+};
+
+Tiles tiles_of(const Step<Launcher>& step, int64_t HS) {
+  if (step.launch == &kv_outer || step.launch == &q_outer) return {32, 32, false};
+  if (step.launch == &register_tiles) return {HS > 64 ? 64 : 128, 64, false};
+  return {128, HS > 64 ? 128 : 64, step.launch == &spread_copies || step.launch == &outer_products};
+}
+
+/// How many bytes of K and V less a causal mask lets a step read: none of the tiles of keys that no
+/// query of a tile sees.
+int64_t hidden_bytes(const Attention& shape, const Tiles& tiles) {
+  int64_t keys = 0;
+  for (int64_t i0 = 0; i0 < shape.Tq; i0 += tiles.Br) {
+    const int64_t last = std::min(i0 + tiles.Br, shape.Tq) - 1;
+    const int64_t read = ceil_div(shape.visible_keys(last), tiles.Bc) * tiles.Bc;
+    const int64_t all = tiles.whole ? ceil_div(shape.Tk, tiles.Bc) * tiles.Bc : shape.Tk;
+    keys += all - std::min(read, all);
+  }
+  return 2 * 4 * shape.B * shape.NH * shape.HS * keys;
+}
+
+void check_step_asks(const Step<Launcher>& step, const Attention& shape, Allowance loads,
+                     Allowance stores) {
+  CAPTURE(step.name, text(shape));
+  const Problem p = normal_problem(shape);
+  const DeviceBuffer<float> q(p.q), k(p.k), v(p.v);
+  DeviceBuffer<float> out(shape.rows() * shape.HS), lse(shape.rows()), scratch(shape.rows());
+  check_asked_for(
+      {{"B", shape.B},
+       {"NH", shape.NH},
+       {"Tq", shape.Tq},
+       {"Tk", shape.Tk},
+       {"HS", shape.HS},
+       {"Br", tiles_of(step, shape.HS).Br}},
+      [&] {
+        step.launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), scratch.data());
+      },
+      loads, stores);
+}
+
+TEST_CASE("every step asks for what its header says", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  const bool whole = tiles_of(step, 64).whole;
+  for (const Attention& a : std::vector<Attention>{
+           {.Tq = 64, .Tk = 64, .HS = 64, .causal = false},
+           {.Tq = 150, .Tk = 140, .HS = 20},
+           {.B = 2, .NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = 32, .causal = false},
+           {.Tq = 20, .Tk = 140, .HS = 100}}) {
+    if (step.launch == &kv_outer) return;  // the next test's
+    if (whole && a.HS > 64) continue;      // their headers say nothing of these
+    check_step_asks(step, a, {.less = hidden_bytes(a, tiles_of(step, a.HS))}, {});
+  }
+}
+
+// m and l of a row go to and fro for each tile of keys: all lanes of a warp read them, one writes
+// them; and at the end lse takes the place of m.
+TEST_CASE("kv_outer asks for what its header says, and for m and l", "[counts]") {
+  const Step<Launcher>& step = steps.front();
+  for (Attention a : std::vector<Attention>{
+           {.Tq = 64, .Tk = 64, .HS = 32, .causal = false},
+           {.B = 2, .NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = 33, .causal = false}}) {
+    const int64_t tiles = ceil_div(a.Tk, 32), rows = a.rows();
+    check_step_asks(step, a, {.more = 8 * rows * (32 * tiles + 1)},
+                    {.more = 8 * rows * (tiles + 1) + 4 * rows});
+    a.causal = true;
+    // Tiles of queries before the first that sees a key read and write nothing for it.
+    int64_t skipped = 0;
+    for (int64_t j0 = 0; j0 < a.Tk; j0 += 32)
+      skipped += std::min(a.first_query(j0) / 32 * 32, a.Tq);
+    const int64_t bytes = a.B * a.NH * a.HS * skipped;
+    check_step_asks(step, a, {.less = 8 * bytes, .more = 8 * rows * (32 * tiles + 1)},
+                    {.less = 4 * bytes, .more = 8 * rows * (tiles + 1) + 4 * rows});
+  }
+}
+
+}  // namespace
+}  // namespace tutorial::flash_attention

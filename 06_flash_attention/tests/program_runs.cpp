@@ -1,0 +1,62 @@
+// The chapter's program: what it computes, says and finds.
+#include "common/testing/program_run.hpp"
+
+#include "attention_problems.hpp"
+
+namespace tutorial::flash_attention {
+namespace {
+
+Words sizes(const char* heads, const char* kv_heads, const char* queries, const char* keys) {
+  return {"--batch", "1",     "--heads",  heads, "--kv-heads", kv_heads,
+          "--seq",   queries, "--seq-kv", keys,  "--head-dim", "8"};
+}
+
+TEST_CASE("the program checks every step beside chapter 05, and says what the least work is",
+          "[program]") {
+  const ProgramRun run = run_program(sizes("2", "1", "12", "12"));
+  // Of a head 1 + 2 + … + 12 = 78 pairs of query and key, 4·8 FLOP each. 24 rows of q and out, 12
+  // of k and v, of 8 floats; and lse.
+  check_all_right(run, names_of(steps) + Words{"chapter 05", "05, not fused"},
+                  {.flop = 2 * 78 * 32, .bytes = 8 * (24 + 12) * 8 + 4 * 24});
+  CHECK_THAT(run.out, ContainsSubstring(
+                          "out[1×2×12×8] = softmax(q·kᵀ/√8)·v, 12 keys, 1 key and value heads, "
+                          "causal, fp32\n4.99 kFLOP, at least 2.40 kB, 2.08 FLOP/byte"));
+  CHECK_THAT(run.out, ContainsSubstring("chapter 05 2.30 kB for S and P (8·B·NH·Tq·Tk); the steps "
+                                        "96 B for lse"));
+}
+
+TEST_CASE("the program counts the keys that each query sees", "[program]") {
+  const auto costs = [](const Words& options, double pairs, double bytes) {
+    const ProgramRun run = run_program(options + Words{"--kernel", "q_outer"});
+    check_all_right(run, {"q_outer"}, {.flop = 32 * pairs, .bytes = bytes});
+    CHECK_THAT(run.out, ContainsSubstring("chapter 05 is left out: it needs as many keys as"));
+  };
+  // Bottom right: the first of 10 queries sees 5 of 14 keys; the first 4 of 14 see none of 10.
+  costs(sizes("2", "2", "10", "14"), 2 * (10 * 4 + 55), 8 * (20 + 28) * 8 + 4 * 20);
+  costs(sizes("1", "1", "14", "10"), 55, 8 * (14 + 10) * 8 + 4 * 14);
+  costs(sizes("1", "1", "14", "10") + Words{"--full"}, 140, 8 * (14 + 10) * 8 + 4 * 14);
+}
+
+TEST_CASE("the program finds one wrong element of out, and of lse", "[program]") {
+  const Words small = sizes("2", "1", "12", "13") + Words{"--kernel", "kv_outer"};
+  check_wrong(run_stand_in(small, {.first = 191, .count = 1, .by = 0.001f}), "kv_outer",
+              {"1 of 192 elements", "out[1][11][7]", "heads=2 kv-heads=1 seq=12 seq-kv=13"});
+  check_wrong(run_stand_in(small, {.first = 192 + 23, .count = 1, .by = 0.001f}), "kv_outer",
+              {"1 of 24 elements", "lse[1][11][0]"});
+}
+
+// Beyond 2·10^8 products of the reference 64 rows are compared, or as many as reach there. Beside
+// the wrong step another one is right.
+TEST_CASE("the program compares some rows of a large result", "[program]") {
+  const ProgramRun run =
+      run_stand_in({"--batch", "1", "--heads", "1", "--seq", "66", "--seq-kv", "25000",
+                    "--head-dim", "128", "--kernel", "kv_outer,q_outer"},
+                   {.first = 65 * 128, .count = 1, .by = 1});
+  check_wrong(run, "kv_outer", {"1 of 8192 checked elements (64 of 66 rows)", "out[65][0]"});
+  // The 66 queries see 24935 … 25000 keys: 4·128 FLOP for each.
+  CHECK(run.row("q_outer").cost.flop == 512.0 * (66 * 24934 + 66 * 67 / 2));
+  CHECK(run.row("q_outer").cost.bytes == 8.0 * (66 + 25000) * 128 + 4 * 66);
+}
+
+}  // namespace
+}  // namespace tutorial::flash_attention

@@ -1,0 +1,86 @@
+// Accesses of copies, fills and libraries, beside those of kernels in other streams.
+#include "common/simulator/checks.hpp"
+#include "common/simulator/device.hpp"
+#include "common/simulator/names.hpp"
+#include "common/simulator/report.hpp"
+#include "common/simulator/shadow.hpp"
+#include "common/simulator/stream_order.hpp"
+
+namespace simulator {
+namespace {
+
+struct Conflict {
+  Record before;
+  const char* done;  // "written" or "read"
+  uintptr_t address = 0;
+};
+
+class CellLock {
+ public:
+  explicit CellLock(Cell& cell) : cell_(cell) {
+    while (__atomic_exchange_n(&cell_.lock, uint8_t{1}, __ATOMIC_ACQUIRE)) {
+    }
+  }
+  ~CellLock() { __atomic_store_n(&cell_.lock, uint8_t{0}, __ATOMIC_RELEASE); }
+  CellLock(const CellLock&) = delete;
+
+ private:
+  Cell& cell_;
+};
+
+void report(const Operation& now, const Conflict& conflict, bool writes) {
+  publish("race in " + now.what + ", " + device_name(conflict.address) + "\n  " + conflict.done +
+              " by " + place_in_operation(conflict.before) + "  " + (writes ? "written" : "read") +
+              " by " + now.what + " on " + now.stream + "\n  nothing orders the two streams\n" +
+              kCauseOfStreams,
+          cudaErrorLaunchFailure);
+  set_kernel_fault(cudaErrorLaunchFailure);
+}
+
+void access(const Operation& now, const void* memory, size_t bytes, bool writes) {
+  if (!has_streams() || !checks_are_on() || !is_device_address(memory)) return;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(memory), end = begin + bytes;
+  const Record mine{.epoch = now.number};
+  Conflict conflict;
+  for (uintptr_t four = begin & ~uintptr_t{3}; four < end; four += 4) {
+    Cell& cell = global_cell(four);
+    const CellLock lock(cell);
+    const auto look = [&](const Record& before, const char* done) {
+      if (before.epoch != 0 && conflict.address == 0 && !is_ordered(before.epoch, now))
+        conflict = {before, done, four};
+    };
+    if (cell.write_bytes != 0) look(cell.write, "written");
+    if (writes) {
+      for (const Record& read : cell.reads) look(read, "read   ");
+      cell.write = mine;
+      cell.write_bytes = 0xf;
+      cell.write_is_atomic = cell.copy_pending = 0;
+      cell.reads[0] = cell.reads[1] = {};
+    } else {
+      cell.reads[is_ordered(cell.reads[0].epoch, now) ? 0 : 1] = mine;
+    }
+  }
+  if (conflict.address != 0) report(now, conflict, writes);
+}
+
+}  // namespace
+
+std::string place_in_operation(const Record& record) {
+  const Operation operation = find_operation(record.epoch);
+  std::string text = operation.what;
+  if (record.instruction != 0)
+    text += ", " + place_in_grid(operation.grid, operation.block, record.block, record.thread) +
+            "  " +
+            source_line_with_text(
+                reinterpret_cast<const void*>(program_start() + record.instruction - 1));
+  return text + "  on " + operation.stream + "\n";
+}
+
+void host_operation_reads(const Operation& now, const void* memory, size_t bytes) {
+  access(now, memory, bytes, false);
+}
+void host_operation_writes(const Operation& now, const void* memory, size_t bytes) {
+  access(now, memory, bytes, true);
+}
+
+}  // namespace simulator

@@ -1,0 +1,24 @@
+// The formulas in the steps' headers, "asked for …", beside what the kernels ask for.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace tutorial {
+
+/// What the words beside a formula allow, in bytes: "less at the edges" is exactly so much less,
+/// "the list more" at most so much more.
+struct Allowance {
+  int64_t less = 0, more = 0;
+};
+
+/// Compares what each kernel that `launch` launches asks device memory for with what its file's
+/// header says (common/program/cost_model.hpp). `symbols` are the letters there. A kernel without a
+/// formula is a failure. Skips the test on a GPU, where nothing is counted.
+void check_asked_for(const std::map<std::string, int64_t>& symbols,
+                     const std::function<void()>& launch, Allowance loads = {},
+                     Allowance stores = {});
+
+}  // namespace tutorial

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""The words after ./learn: what stands for a chapter, and what is said of a word that stands for nothing."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "common/tools"))
+import project  # noqa: E402
+
+
+class Words(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.root = Path(scratch.name)
+        shutil.copytree(PROJECT / "common/tools", self.root / "common/tools")
+        shutil.copy(PROJECT / "learn", self.root)
+        for name in ("01_naive/step1_first.cu", "02_tiled_matmul/step1_shared_tile.cu",
+                     "02_tiled_matmul/step2_pipelined.cu", "02_tiled_matmul/joint/step1_both.cu", "12_far/step1_a.cu"):
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("int a;\n")
+
+    def learn(self, status, *words):
+        ran = subprocess.run(["./learn", *words], cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+        self.assertEqual(status, ran.returncode, ran.stdout)
+        return ran.stdout
+
+    def test_what_stands_for_a_chapter(self):
+        for word in ("2", "02", "02_", "02_tiled", "02_tiled_matmul", "02_tiled_matmul/"):
+            self.assertIn("2 pipelined", self.learn(0, "diff", word))
+        # What the shell takes for a chapter, it tells to `mistakes`; Python then finds no list there.
+        for word in ("2", "02_tiled", "02_tiled_matmul/"):
+            self.assertEqual(self.learn(1, "mistakes", word, "--list"), "02_tiled_matmul has no mistakes\n")
+        for word in ("0", " ", "3", "tiled", "2_tiled", "02_tiled_matmul_"):
+            for command in ("run", "diff", "break"):
+                self.assertIn(f"there is no chapter '{word}'; ", self.learn(2, command, word))
+
+    def test_a_word_that_is_misspelt(self):
+        for words, meant in (
+                (("tset",), "test"), (("dif", "02"), "diff"), (("mistake",), "mistakes"), (("porfile", "02"), "profile"),
+                (("run", "02_tield"), "02_tiled_matmul"), (("test", "tiled"), "02_tiled_matmul"),
+                (("diff", "02_tled"), "02_tiled_matmul"), (("break", "02_tield"), "02_tiled_matmul"),
+                (("diff", "02", "piplined"), "pipelined"), (("diff", "02", "shared"), "shared_tile"),
+                (("diff", "02", "--part", "jiont"), "joint"),
+        ):
+            said = self.learn(2, *words)
+            self.assertIn(f"did you mean '{meant}'? ", said)
+            self.assertEqual(said.count("\n"), 1, said)
+
+    def test_a_word_that_is_like_nothing(self):
+        for words in (("paint",), ("run", "9"), ("diff", "02", "quux"), ("diff", "02", "--part", "zz")):
+            said = self.learn(2, *words)
+            self.assertNotIn("did you mean", said)
+            self.assertRegex(said, "^learn.*: .*no ")
+
+    def test_what_is_much_like_a_word(self):
+        self.assertEqual("", project.did_you_mean("", ["a"]))
+        self.assertEqual("", project.did_you_mean("x", ["kv_outer"]))
+        self.assertEqual("did you mean 'q_outer'? ", project.did_you_mean("q_otuer", ["kv_outer", "q_outer"]))
+        self.assertEqual("did you mean 'kv_outer'? ", project.did_you_mean("kv", ["kv_outer", "q_outer"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
