@@ -166,7 +166,8 @@ TEST_CASE("a crash of one thread ends the launch, not the program", "[simulator]
   writes_far_from_local_array<<<1, 1>>>(-32'000, buffer);  // in the guard below the thread's stack
   CHECK(error_of_launch() == cudaErrorIllegalAddress);
   CHECK_THAT(simulator::last_report(), ContainsSubstring("bounds in writes_far_from_local_array"));
-  CHECK_THAT(simulator::last_report(), ContainsSubstring("far outside the thread's local variables"));
+  CHECK_THAT(simulator::last_report(),
+             ContainsSubstring("far outside the thread's local variables"));
 
   throws<<<2, 64>>>();
   CHECK(error_of_launch() == cudaErrorLaunchFailure);
