@@ -1,6 +1,8 @@
-# tutorial_sources(), tutorial_chapter(): how a .cu file and a chapter are built.
+# tutorial_sources(), tutorial_chapter(), tutorial_program(): how a .cu file, a chapter and a program of one's
+# own are built.
 
-set(TUTORIAL_ROOT "${CMAKE_CURRENT_SOURCE_DIR}")
+# In the cache, because a project that adds the tutorial calls tutorial_program(), too.
+set(TUTORIAL_ROOT "${CMAKE_CURRENT_SOURCE_DIR}" CACHE INTERNAL "")
 
 add_library(tutorial_warnings INTERFACE)
 set(werror $<$<BOOL:${TUTORIAL_WERROR}>:-Werror>)
@@ -17,8 +19,10 @@ endif()
 # rewrites the two constructs that are not C++, and the host compiler compiles the result with the calls
 # that -fsanitize=thread,alignment,bounds makes at every memory access; the simulator, not the
 # sanitizers' own libraries, defines the functions called. (So the option must not reach the linker.)
+# -Werror=attribute-warning: a kernel that is called without <<<…>>>.
 set(tutorial_kernel_options -fsanitize=thread,alignment,bounds,object-size -fsanitize-coverage=trace-pc
-  -fno-reorder-blocks -fno-tree-sra -Wno-unknown-pragmas -fstack-clash-protection -Wno-tsan -O1 -g -gdwarf-4)
+  -fno-reorder-blocks -fno-tree-sra -Wno-unknown-pragmas -fstack-clash-protection -Wno-tsan -O1 -g -gdwarf-4
+  -Werror=attribute-warning -D__CUDACC__ -D__CUDA_ARCH__=900 CACHE INTERNAL "")
 
 # Headers that many sources include, compiled once for all that are compiled with the same options: <target> with
 # what follows OPTIONS, and what follows HEADERS. A target reuses it by tutorial_reuse_headers(), a translated .cu
@@ -60,6 +64,7 @@ function(tutorial_translate source folder result)
     OUTPUT "${translated}"
     COMMAND simulator_translate "${source}" "${translated}"
     DEPENDS simulator_translate "${source}"
+    DEPFILE "${translated}.d"  # the headers beside it
     COMMENT "Translating ${name}"
     VERBATIM)
   set_source_files_properties("${translated}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
@@ -93,6 +98,35 @@ if(TUTORIAL_BACKEND STREQUAL "cpu")
   tutorial_headers(kernel_test_headers LIBRARIES tutorial_testing OPTIONS ${tutorial_kernel_options}
     HEADERS ${of_kernels} "${TUTORIAL_ROOT}/common/testing/testing.hpp")
 endif()
+
+# A program of one's own: its sources, .cu and C++, from any folder. On the CPU backend it runs with the checks;
+# docs/try.md says more. From another project:
+#
+#   add_subdirectory(path/to/the/tutorial tutorial EXCLUDE_FROM_ALL)
+#   tutorial_program(mine mine.cu more.cpp)
+function(tutorial_program target)
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/${target}.translated")
+  set(number 0)
+  add_executable(${target})
+  foreach(source IN LISTS ARGN)
+    get_filename_component(source "${source}" ABSOLUTE)
+    if(TUTORIAL_BACKEND STREQUAL "cpu" AND source MATCHES "\\.cu$")
+      math(EXPR number "${number} + 1")  # two files may have one name
+      file(MAKE_DIRECTORY "${folder}/${number}")
+      tutorial_translate("${source}" "${folder}/${number}" source)
+    endif()
+    target_sources(${target} PRIVATE "${source}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES CXX_STANDARD 20 CXX_EXTENSIONS ON)  # nvcc, too, has GNU's extensions
+  target_include_directories(${target} PRIVATE "${TUTORIAL_ROOT}")
+  if(TUTORIAL_BACKEND STREQUAL "cpu")
+    target_link_libraries(${target} PRIVATE simulator simulator_program)
+    # nvcc compiles for C++17, in which `volatile` is not frowned upon yet.
+    target_compile_options(${target} PRIVATE -Wno-volatile)
+  else()
+    target_link_libraries(${target} PRIVATE CUDA::cudart CUDA::cublas)
+  endif()
+endfunction()
 
 # Registers a Catch2 binary's test cases with CTest under one label.
 function(tutorial_tests target label)

@@ -18,6 +18,7 @@ inline void access(const void* address, size_t bytes, bool is_store, const void*
     if (is_device_address(address)) host_access(address, instruction);
     return;
   }
+  const SimulatorScope scope;  // what is remembered of it is no memory of the kernel's (heap.cpp)
   const AccessKind kind = is_store ? AccessKind::write : AccessKind::read;
   const auto note = [&](Access access) {
     worker->trace->access(worker->current(), worker->call_before(instruction), access,
@@ -161,12 +162,16 @@ void __tsan_vptr_read(void**) {}
 void __tsan_func_entry(void*) {
   if (!simulator::heed.load(std::memory_order_relaxed)) return;
   simulator::Worker* worker = simulator::current_worker();
-  if (worker && worker->trace) worker->trace->enter_function(worker->current());
+  if (worker == nullptr || !worker->trace) return;
+  const simulator::SimulatorScope scope;
+  worker->trace->enter_function(worker->current());
 }
 void __tsan_func_exit() {
   if (!simulator::heed.load(std::memory_order_relaxed)) return;
   simulator::Worker* worker = simulator::current_worker();
-  if (worker && worker->trace) worker->trace->leave_function(worker->current());
+  if (worker == nullptr || !worker->trace) return;
+  const simulator::SimulatorScope scope;
+  worker->trace->leave_function(worker->current());
 }
 // Of -fsanitize-coverage=trace-pc: a basic block of the program begins.
 void __sanitizer_cov_trace_pc() {
@@ -175,8 +180,9 @@ void __sanitizer_cov_trace_pc() {
   if (worker == nullptr) return;
   const void* instruction = __builtin_return_address(0);
   worker->heed_watch(instruction);
-  if (worker->trace)
-    worker->trace->block_entered(worker->current(), worker->call_before(instruction));
+  if (!worker->trace) return;
+  const simulator::SimulatorScope scope;
+  worker->trace->block_entered(worker->current(), worker->call_before(instruction));
 }
 // In the place of the C library's, which would wait for this very thread: exit() in a kernel.
 [[noreturn]] void exit(int status) noexcept {

@@ -20,6 +20,7 @@ Worker& worker_in_kernel() {
 
 void __pipeline_memcpy_async(void* shared, const void* global, size_t size, size_t zfill) {
   Worker& worker = worker_in_kernel();
+  const SimulatorScope scope;
   const void* instruction = __builtin_return_address(0);
   const uintptr_t to = reinterpret_cast<uintptr_t>(shared);
   const uintptr_t from = reinterpret_cast<uintptr_t>(global);
@@ -48,11 +49,13 @@ void __pipeline_memcpy_async(void* shared, const void* global, size_t size, size
 
 void __pipeline_commit() {
   Worker& worker = worker_in_kernel();
+  const SimulatorScope scope;
   worker.async_copies.commit(worker.current());
 }
 
 void __pipeline_wait_prior(size_t groups) {
   Worker& worker = worker_in_kernel();
+  const SimulatorScope scope;
   for (const AsyncCopy& copy : worker.async_copies.take(worker.current(), groups)) {
     const size_t read = copy.size - copy.zfill;
     if (read > 0) std::memcpy(copy.to, copy.from, read);

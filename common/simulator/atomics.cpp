@@ -5,6 +5,8 @@
 #include <csignal>
 
 #include "common/simulator/block.hpp"
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
 
 namespace {
 
@@ -20,6 +22,7 @@ void count(const void* address, size_t bytes, const void* instruction) {
       worker->checks->foreign_access(at, bytes, AccessKind::atomic, instruction);
     return;
   }
+  const simulator::SimulatorScope scope;
   if (worker->trace)
     worker->trace->access(worker->current(), worker->call_before(instruction),
                           is_global ? Access::atomic : Access::shared_atomic, at, bytes);
@@ -66,6 +69,10 @@ T compare_and_swap(T* address, T compare, T value, const void* instruction) {
 ATOMIC_INTEGERS(atomicAdd, old + value)
 ATOMIC(atomicAdd, float, old + value)
 ATOMIC(atomicAdd, double, old + value)
+ATOMIC_SCOPE(atomicAdd, __half, old + value)
+ATOMIC_SCOPE(atomicAdd, __half2, old + value)
+ATOMIC_SCOPE(atomicAdd, __nv_bfloat16, old + value)
+ATOMIC_SCOPE(atomicAdd, __nv_bfloat162, old + value)
 ATOMIC(atomicSub, int, old - value)
 ATOMIC(atomicSub, unsigned int, old - value)
 ATOMIC_INTEGERS(atomicExch, (static_cast<void>(old), value))
@@ -104,6 +111,14 @@ void __threadfence_block() {
 }
 void __threadfence_system() {
   __threadfence();
+}
+
+unsigned __isGlobal(const void* pointer) {
+  return simulator::is_device_address(pointer);
+}
+unsigned __isShared(const void* pointer) {
+  return simulator::kernel_worker != nullptr &&
+         simulator::kernel_worker->is_shared(reinterpret_cast<uintptr_t>(pointer));
 }
 
 unsigned __brev(unsigned x) {

@@ -14,6 +14,7 @@
 #include "common/simulator/names.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/symbols.hpp"
+#include "cooperative_groups.h"
 
 constinit thread_local uint3 threadIdx{};
 constinit thread_local uint3 blockIdx{};
@@ -69,6 +70,8 @@ const char* name_of(WarpKind kind) {
       return "a vote";
     case WarpKind::match:
       return "__match_any_sync()";
+    case WarpKind::converge:
+      return "coalesced_threads()";
     default:
       return "a warp reduction";
   }
@@ -183,7 +186,7 @@ void Worker::schedule() {
       const int thread = next_ready();
       select(thread);
       resume(*threads_[thread].fiber);
-    } else {
+    } else if (!converge()) {
       report_stuck();
     }
     if (fault_error_ != cudaSuccess) throw Fault(fault_error_, fault_);
@@ -388,6 +391,7 @@ uint64_t Worker::warp(WarpKind kind, unsigned mask, uint64_t value, int source, 
 /// If every living lane that `thread`'s mask names has come to the same operation: does it.
 bool Worker::try_finish_warp(int thread) {
   const Thread& asked = threads_[thread];
+  if (asked.warp_kind == WarpKind::converge) return false;
   const int warp = thread / 32 * 32;
   const int lanes = std::min(32, static_cast<int>(threads_.size()) - warp);
   unsigned here = 0;
@@ -474,6 +478,37 @@ bool Worker::try_finish_warp(int thread) {
   return true;
 }
 
+/// Nobody can go on but those at coalesced_threads(): the lanes of a warp at one place go on
+/// together. False if there are none.
+bool Worker::converge() {
+  const auto is_at = [&](int thread) {
+    return threads_[thread].state == State::at_warp_operation &&
+           threads_[thread].warp_kind == WarpKind::converge;
+  };
+  const int count = static_cast<int>(threads_.size());
+  bool found = false;
+  for (int t = 0; t < count; ++t) {
+    if (!is_at(t)) continue;
+    const Where where = threads_[t].where;
+    const int warp = t / 32 * 32;
+    uint64_t lanes = 0;
+    for (int other = t; other < std::min(warp + 32, count); ++other)
+      if (is_at(other) && threads_[other].where.line() == where.line() &&
+          threads_[other].where.column() == where.column() &&
+          std::strcmp(threads_[other].where.file_name(), where.file_name()) == 0)
+        lanes |= uint64_t{1} << (other - warp);
+    for (int l = 0; l < 32; ++l) {
+      if (!(lanes >> l & 1)) continue;
+      threads_[warp + l].value = lanes;
+      threads_[warp + l].state = State::ready;
+      ready_.push_back(warp + l);
+      --waiting_lanes_;
+    }
+    found = true;
+  }
+  return found;
+}
+
 // ---- Reports
 
 std::string Worker::where_am_i(int thread) const {
@@ -489,6 +524,10 @@ std::string Worker::block_text() const {
 
 std::string Worker::place(uint32_t thread, uint32_t block) const {
   return place_in_grid(grid_->launch.grid, grid_->launch.block, block, thread);
+}
+
+std::string Worker::place_of_running_thread() const {
+  return "block " + triple(blockIdx) + " thread " + triple(threadIdx);
 }
 
 /// "left the kernel", "wait at a shuffle  file.cu:33   text for the lanes 0xff".
@@ -675,11 +714,19 @@ void* Worker::declare_dynamic_shared(const char* name, const SharedShape& shape)
   return dynamic_shared_;
 }
 
+void* Worker::declare_dynamic_shared_of_file(const char* name, const SharedShape& shape) {
+  dynamic_name_of_file_ = name;
+  dynamic_shape_of_file_ = shape;
+  return dynamic_shared_;
+}
+
 std::string Worker::shared_name(uintptr_t address) const {
   const std::string start = "shared memory ";
   if (address - dynamic_begin_ < kSharedPerBlockOptin) {
     const size_t byte = address - dynamic_begin_;
     if (dynamic_name_ != nullptr) return start + element_name(dynamic_name_, dynamic_shape_, byte);
+    if (dynamic_name_of_file_ != nullptr)
+      return start + element_name(dynamic_name_of_file_, dynamic_shape_of_file_, byte);
     return start + "byte " + std::to_string(byte) + " of the dynamic part";
   }
   for (const DeclaredArray& array : declared_)
@@ -731,6 +778,12 @@ uint64_t warp_operation(WarpKind kind, unsigned mask, uint64_t value, int source
   const SimulatorScope scope;
   return worker.warp(kind, mask, value, source, is_signed, where);
 }
+unsigned converged_lanes(Where where) {
+  Worker& worker = worker_in_kernel("coalesced_threads()");
+  const SimulatorScope scope;
+  return static_cast<unsigned>(
+      worker.warp(WarpKind::converge, 1u << worker.lane(), 0, 0, false, where));
+}
 unsigned active_lanes() {
   return worker_in_kernel("__activemask()").active_lanes();
 }
@@ -740,6 +793,11 @@ int lane() {
 void* declare_dynamic_shared(const char* name, const SharedShape& shape) {
   return worker_in_kernel("extern __shared__ (declare it inside the kernel)")
       .declare_dynamic_shared(name, shape);
+}
+/// On the host the variable stays null: whatever thread reads one of the file's thread_local
+/// variables initialises them all.
+void* declare_dynamic_shared_of_file(const char* name, const SharedShape& shape) {
+  return the_worker ? the_worker->declare_dynamic_shared_of_file(name, shape) : nullptr;
 }
 void declare_shared_array(const char* name, const volatile void* array, size_t bytes,
                           const SharedShape& shape, const volatile void*) {

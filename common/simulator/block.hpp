@@ -64,6 +64,7 @@ class Worker {
   void declare_shared(const char* name, uintptr_t array, size_t bytes, const SharedShape& shape);
   /// `shape` is that of an array without a first extent: the element of `extern __shared__ T s[]`.
   void* declare_dynamic_shared(const char* name, const SharedShape& shape);
+  void* declare_dynamic_shared_of_file(const char* name, const SharedShape& shape);
 
   void* dynamic_shared() { return dynamic_shared_; }
   size_t dynamic_shared_bytes() const { return dynamic_bytes_; }
@@ -78,6 +79,7 @@ class Worker {
   std::string block_text() const;
   /// "block (0,1) thread (3,4)", for a thread of a block by its number in the grid.
   std::string place(uint32_t thread, uint32_t block) const;
+  std::string place_of_running_thread() const;
   /// "shared memory As[3][17]".
   std::string shared_name(uintptr_t address) const;
   /// For a report: how far the address is from the nearest array of static shared memory.
@@ -170,6 +172,7 @@ class Worker {
   unsigned living_lanes(int first) const;
   void finish_barrier();
   bool try_finish_warp(int thread);
+  bool converge();
   void on_thread_finished(int thread);
   void poison_shared();
   void throw_crash();
@@ -204,7 +207,8 @@ class Worker {
   size_t thread_bytes_ = 0;
   std::vector<DeclaredArray> declared_;  // __shared__ arrays that the block has come to
   const char* dynamic_name_ = nullptr;
-  SharedShape dynamic_shape_;
+  const char* dynamic_name_of_file_ = nullptr;  // of one that is declared outside of functions
+  SharedShape dynamic_shape_, dynamic_shape_of_file_;
   std::unique_ptr<Checks> own_checks_;
 
   sigjmp_buf crash_return_;

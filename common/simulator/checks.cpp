@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "common/simulator/block.hpp"
+#include "common/simulator/heap.hpp"
 #include "common/simulator/names.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/stream_order.hpp"
@@ -249,7 +250,8 @@ bool Checks::in_allocation(uintptr_t address, size_t bytes) {
   if (found.bytes == 0 || address - found.begin + bytes > found.bytes) return false;
   if (found.made_by != 0 && !is_ordered(found.made_by, *operation_))
     report_too_early(found, address);
-  recent_[recent_next_++ % 4] = found;
+  // What a kernel allocates, a kernel may free at any time.
+  if (!is_heap_address(reinterpret_cast<const void*>(address))) recent_[recent_next_++ % 4] = found;
   return true;
 }
 

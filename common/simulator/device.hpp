@@ -41,8 +41,14 @@ Allocation freed_allocation(const void* address);
 void set_elements(const void* elements, size_t bytes, size_t element);
 /// The host, too, may use this allocation (cudaMallocManaged).
 void share_with_host(const void* allocation);
-/// Is this host memory that kernels may use (cudaMallocHost)?
+/// May the host use it?
+bool is_managed(const void* address);
+/// Is this host memory that kernels may use (cudaMallocHost, cudaHostRegister)?
 bool is_pinned(const void* address);
+void pin(void* memory, size_t bytes);
+bool unpin(const void* memory);
+/// A __device__ variable whose address the program has asked for: like device memory for a copy.
+bool is_symbol(const void* pointer, size_t bytes);
 /// Code of the host, in a .cu file, touches this device address: reports it unless it may.
 void host_access(const void* address, const void* instruction);
 
@@ -59,5 +65,7 @@ void set_kernel_fault(cudaError_t error);
 /// The dynamic shared memory that a launch of this kernel may ask for, when it has `fixed` bytes of
 /// static shared memory: what is left of 48 KB, or what cudaFuncSetAttribute allowed.
 size_t dynamic_shared_limit(const void* kernel, size_t fixed);
+/// Those that were not refused.
+unsigned launches_made();
 
 }  // namespace simulator

@@ -167,6 +167,7 @@ Pool& pool() {
   return the_pool;
 }
 std::mutex launch_mutex;  // one grid at a time, from whichever host thread
+std::atomic<uint32_t> launches = 0;
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
 
@@ -239,6 +240,10 @@ cudaError_t check_limits(const Launch& launch) {
 
 }  // namespace
 
+unsigned launches_made() {
+  return launches;
+}
+
 void launch(const Launch& launch, void (*call)(const void*), const void* context,
             size_t context_bytes) {
   if (current_worker() != nullptr)
@@ -253,6 +258,7 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
   const Operation operation =
       begin_operation(launch.kernel, launch.stream, launch.grid, launch.block);
   const Grid grid{launch, call, context, context_bytes, &operation, thread_order()};
+  ++launches;
   std::pair<cudaError_t, std::string> outcome;
   {
     const std::lock_guard lock(launch_mutex);

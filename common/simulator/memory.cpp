@@ -15,6 +15,7 @@
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/environment.hpp"
+#include "common/simulator/heap.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/shadow.hpp"
 #include "common/simulator/stream_order.hpp"
@@ -178,7 +179,7 @@ class DeviceMemory {
   /// Addresses are never used again, so that freed memory stays untouchable.
   uintptr_t find_room(size_t bytes) {
     if (next_ == 0) next_ = device_begin() + kPage;
-    if (bytes > device_begin() + kDeviceSpan - next_) return 0;
+    if (bytes > device_begin() + kDeviceSpan - kHeapSpan - next_) return 0;
     const uintptr_t first = next_;
     next_ += bytes;
     return first;
@@ -213,7 +214,7 @@ std::map<uintptr_t, size_t> pinned;  // host memory from cudaMallocHost
 
 /// One end of a copy: on the side that `device` says, and big enough?
 bool fits(const void* pointer, size_t bytes, bool device) {
-  if (device) return in_device_memory(pointer, bytes);
+  if (device) return in_device_memory(pointer, bytes) || is_symbol(pointer, bytes);
   return pointer != nullptr && !is_device_address(pointer);
 }
 
@@ -225,12 +226,15 @@ uintptr_t device_begin() {
 }
 
 Allocation find_allocation(const void* address) {
+  if (is_heap_address(address)) return heap_block(address);
   return memory().elements(reinterpret_cast<uintptr_t>(address));
 }
 Allocation nearest_allocation(const void* address) {
+  if (is_heap_address(address)) return nearest_heap_block(address);
   return memory().nearest(reinterpret_cast<uintptr_t>(address));
 }
 Allocation freed_allocation(const void* address) {
+  if (is_heap_address(address)) return freed_heap_block(address);
   return memory().freed(reinterpret_cast<uintptr_t>(address));
 }
 
@@ -239,6 +243,17 @@ void set_elements(const void* elements, size_t bytes, size_t element) {
 }
 void share_with_host(const void* allocation) {
   memory().share_with_host(reinterpret_cast<uintptr_t>(allocation));
+}
+bool is_managed(const void* address) {
+  return memory().host_may_use(reinterpret_cast<uintptr_t>(address));
+}
+void pin(void* memory, size_t bytes) {
+  const std::lock_guard lock(pinned_mutex);
+  pinned[reinterpret_cast<uintptr_t>(memory)] = bytes;
+}
+bool unpin(const void* memory) {
+  const std::lock_guard lock(pinned_mutex);
+  return pinned.erase(reinterpret_cast<uintptr_t>(memory)) > 0;
 }
 bool is_pinned(const void* address) {
   const std::lock_guard lock(pinned_mutex);
@@ -320,18 +335,14 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
   if (pointer == nullptr) return done(cudaErrorInvalidValue);
   *pointer = std::malloc(bytes);
-  const std::lock_guard lock(pinned_mutex);
-  if (*pointer != nullptr) pinned[reinterpret_cast<uintptr_t>(*pointer)] = bytes;
+  if (*pointer != nullptr) pin(*pointer, bytes);
   return done(*pointer != nullptr || bytes == 0 ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int) {
   return cudaMallocHost(pointer, bytes);
 }
 cudaError_t cudaFreeHost(void* pointer) {
-  {
-    const std::lock_guard lock(pinned_mutex);
-    pinned.erase(reinterpret_cast<uintptr_t>(pointer));
-  }
+  unpin(pointer);
   std::free(pointer);
   return cudaSuccess;
 }
@@ -362,10 +373,10 @@ cudaError_t copy(const char* what, void* to, const void* from, size_t bytes, cud
   if (!fits(to, bytes, to_device) || !fits(from, bytes, from_device))
     return done(cudaErrorInvalidValue);
   const Operation now = begin_operation(what, stream);
-  if (from_device) host_operation_reads(now, from, bytes);
-  if (to_device) host_operation_writes(now, to, bytes);
+  if (is_device_address(from)) host_operation_reads(now, from, bytes);  // and no symbol
+  if (is_device_address(to)) host_operation_writes(now, to, bytes);
   std::memmove(to, from, bytes);
-  if (to_device) mark_written(to, bytes);
+  if (is_device_address(to)) mark_written(to, bytes);
   return take_kernel_fault();
 }
 
@@ -373,10 +384,11 @@ cudaError_t fill(const char* what, void* to, int value, size_t bytes, cudaStream
   const cudaError_t fault = take_kernel_fault();
   if (fault != cudaSuccess) return fault;
   if (bytes == 0) return cudaSuccess;
-  if (!in_device_memory(to, bytes)) return done(cudaErrorInvalidValue);
-  host_operation_writes(begin_operation(what, stream), to, bytes);
+  if (!fits(to, bytes, true)) return done(cudaErrorInvalidValue);
+  const Operation now = begin_operation(what, stream);
+  if (is_device_address(to)) host_operation_writes(now, to, bytes);
   std::memset(to, value, bytes);
-  mark_written(to, bytes);
+  if (is_device_address(to)) mark_written(to, bytes);
   return take_kernel_fault();
 }
 

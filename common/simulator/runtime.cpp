@@ -1,8 +1,6 @@
-// Errors, device properties, kernel attributes.
+// Errors, kernel attributes.
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
-#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -34,6 +32,7 @@ constexpr ErrorText kErrors[] = {
     {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
      "invalid configuration argument"},
     {cudaErrorInvalidSymbol, "cudaErrorInvalidSymbol", "invalid device symbol"},
+    {cudaErrorInvalidHostPointer, "cudaErrorInvalidHostPointer", "invalid host pointer"},
     {cudaErrorInvalidDevicePointer, "cudaErrorInvalidDevicePointer", "invalid device pointer"},
     {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection",
      "invalid copy direction for memcpy"},
@@ -44,12 +43,23 @@ constexpr ErrorText kErrors[] = {
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
      "no kernel image is available for execution on the device"},
+    {cudaErrorUnsupportedLimit, "cudaErrorUnsupportedLimit",
+     "limit is not supported on this architecture"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
     {cudaErrorIllegalAddress, "cudaErrorIllegalAddress",
      "an illegal memory access was encountered"},
     {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources",
      "too many resources requested for launch"},
+    {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
+    {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled",
+     "peer access is already enabled"},
+    {cudaErrorHostMemoryAlreadyRegistered, "cudaErrorHostMemoryAlreadyRegistered",
+     "part or all of the requested memory range is already mapped"},
+    {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered",
+     "pointer does not correspond to a registered memory region"},
+    {cudaErrorCooperativeLaunchTooLarge, "cudaErrorCooperativeLaunchTooLarge",
+     "too many blocks in cooperative launch"},
     {cudaErrorAssert, "cudaErrorAssert", "device-side assert triggered"},
     {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
@@ -116,103 +126,6 @@ cudaError_t cudaDeviceReset() {
   last_error = cudaSuccess;
   kernel_fault = cudaSuccess;
   return cudaSuccess;
-}
-
-// ---- Device
-
-cudaError_t cudaGetDeviceCount(int* count) {
-  if (count == nullptr) return done(cudaErrorInvalidValue);
-  *count = 1;
-  return cudaSuccess;
-}
-cudaError_t cudaSetDevice(int device) {
-  return done(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
-}
-cudaError_t cudaGetDevice(int* device) {
-  if (device == nullptr) return done(cudaErrorInvalidValue);
-  *device = 0;
-  return cudaSuccess;
-}
-
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  if (properties == nullptr) return done(cudaErrorInvalidValue);
-  if (device != 0) return done(cudaErrorInvalidDevice);
-  *properties = {};
-  std::snprintf(properties->name, sizeof properties->name, "CPU simulator");
-  size_t free = 0;
-  cudaMemGetInfo(&free, &properties->totalGlobalMem);
-  properties->sharedMemPerBlock = kSharedPerBlock;
-  properties->sharedMemPerBlockOptin = kSharedPerBlockOptin;
-  properties->sharedMemPerMultiprocessor = 228 * 1024;
-  properties->regsPerBlock = properties->regsPerMultiprocessor = 65536;
-  properties->warpSize = 32;
-  properties->maxThreadsPerBlock = 1024;
-  properties->maxThreadsDim[0] = properties->maxThreadsDim[1] = 1024;
-  properties->maxThreadsDim[2] = 64;
-  properties->maxGridSize[0] = 0x7fffffff;
-  properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
-  properties->major = 9;
-  properties->multiProcessorCount = kMultiprocessors;
-  properties->maxThreadsPerMultiProcessor = 2048;
-  properties->l2CacheSize = 50 << 20;
-  return cudaSuccess;
-}
-
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  if (value == nullptr) return done(cudaErrorInvalidValue);
-  cudaDeviceProp properties;
-  const cudaError_t error = cudaGetDeviceProperties(&properties, device);
-  if (error != cudaSuccess) return error;
-  switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock:
-      *value = properties.maxThreadsPerBlock;
-      break;
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-      *value = int{kSharedPerBlock};
-      break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = int{kSharedPerBlockOptin};
-      break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      *value = 228 * 1024;
-      break;
-    case cudaDevAttrMaxRegistersPerMultiprocessor:
-      *value = 65536;
-      break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      *value = 2048;
-      break;
-    case cudaDevAttrWarpSize:
-      *value = 32;
-      break;
-    case cudaDevAttrMultiProcessorCount:
-      *value = kMultiprocessors;
-      break;
-    case cudaDevAttrL2CacheSize:
-      *value = properties.l2CacheSize;
-      break;
-    case cudaDevAttrComputeCapabilityMajor:
-      *value = properties.major;
-      break;
-    case cudaDevAttrComputeCapabilityMinor:
-      *value = properties.minor;
-      break;
-    case cudaDevAttrClockRate:
-      *value = 1'000'000;
-      break;
-    default:
-      return done(cudaErrorInvalidValue);
-  }
-  return cudaSuccess;
-}
-
-cudaError_t cudaDriverGetVersion(int* version) {
-  if (version == nullptr) return done(cudaErrorInvalidValue);
-  *version = CUDART_VERSION;
-  return cudaSuccess;
-}
-cudaError_t cudaRuntimeGetVersion(int* version) {
-  return cudaDriverGetVersion(version);
 }
 
 // ---- Kernels

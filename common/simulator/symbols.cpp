@@ -216,11 +216,19 @@ size_t thread_local_bytes() {
 
 size_t static_shared_bytes(const void* kernel) {
   const Function* function = symbols().find(kernel);
-  if (function == nullptr || !std::string_view(function->name).starts_with("_Z")) return 0;
-  const std::string prefix = "_ZZ" + std::string(function->name + 2) + "E";
+  if (function == nullptr) return 0;
+  const std::string_view name = function->name;  // not mangled, if it is extern "C"
+  const std::string prefix =
+      "_ZZ" +
+      (name.starts_with("_Z") ? std::string(name.substr(2))
+                              : std::to_string(name.size()) + std::string(name)) +
+      "E";
   size_t bytes = 0;
   for (const SharedArray& array : shared_arrays())
-    if (array.source == function->source && array.symbol.starts_with(prefix)) bytes += array.bytes;
+    // Of a function that all sources know the arrays may still be local to one.
+    if ((function->source == 0 || array.source == function->source) &&
+        array.symbol.starts_with(prefix))
+      bytes += array.bytes;
   return bytes;
 }
 

@@ -1,121 +1,19 @@
 #include "common/simulator/translate_source.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "common/simulator/absent.hpp"
+#include "common/simulator/source_tokens.hpp"
+
 namespace simulator {
 namespace {
-
-// ---- The source as tokens. Comments, white space and all directives but #define are left out.
-
-struct Token {
-  enum Kind { word, literal, sign } kind;
-  std::string_view text;
-  size_t begin, end;  // in the source
-  int define;         // 0, or which #define it belongs to
-};
-
-bool in_word(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return std::isalnum(byte) || c == '_' || byte >= 0x80;
-}
-
-/// One past the quote that closes the literal at `at`. One that is left open (an apostrophe in text
-/// that #if removes) ends with its line.
-size_t quoted_end(std::string_view source, size_t at) {
-  const char quote = source[at++];
-  for (; at < source.size() && source[at] != '\n'; ++at) {
-    if (source[at] == quote) return at + 1;
-    if (source[at] == '\\') ++at;
-  }
-  return std::min(at, source.size());
-}
-
-/// R"x(…)x" with its quote at `at`.
-size_t raw_string_end(std::string_view source, size_t at) {
-  const size_t open = source.find('(', at);
-  if (open == source.npos) return source.size();
-  const std::string close = ")" + std::string(source.substr(at + 1, open - at - 1)) + "\"";
-  const size_t end = source.find(close, open);
-  return end == source.npos ? source.size() : end + close.size();
-}
-
-size_t number_end(std::string_view source, size_t at) {
-  for (; at < source.size(); ++at) {
-    const char next = at + 1 < source.size() ? source[at + 1] : ' ';
-    if (std::string_view("eEpP").find(source[at]) != std::string_view::npos &&
-        (next == '+' || next == '-'))
-      ++at;
-    else if (!in_word(source[at]) && source[at] != '.' && !(source[at] == '\'' && in_word(next)))
-      break;
-  }
-  return at;
-}
-
-size_t sign_end(std::string_view source, size_t at) {
-  // `>` always stands alone: it may close a template argument list.
-  for (std::string_view sign : {"<<<", "<=>", "<<", "<=", ">=", "->", "::"})
-    if (source.substr(at, sign.size()) == sign) return at + sign.size();
-  return at + 1;
-}
-
-std::vector<Token> tokenize(std::string_view source) {
-  std::vector<Token> tokens;
-  int defines = 0, define = 0;
-  bool line_is_empty = true, skip = false;  // skip: in a directive that is not #define
-  const auto is_at = [&](size_t at, std::string_view text) {
-    return source.substr(at, text.size()) == text;
-  };
-  for (size_t at = 0; at < source.size();) {
-    const char c = source[at];
-    if (c == '\n') {
-      define = 0, skip = false, line_is_empty = true;
-      ++at;
-    } else if (is_at(at, "\\\n") || is_at(at, "\\\r\n")) {
-      at = source.find('\n', at) + 1;
-    } else if (std::isspace(static_cast<unsigned char>(c))) {
-      ++at;
-    } else if (is_at(at, "//")) {
-      while (at < source.size() && source[at] != '\n') at += is_at(at, "\\\n") ? 2 : 1;
-    } else if (is_at(at, "/*")) {
-      at = std::min(source.find("*/", at + 2), source.size() - 2) + 2;
-    } else {
-      size_t end;
-      Token::Kind kind = Token::literal;
-      if (std::isdigit(static_cast<unsigned char>(c))) {
-        end = number_end(source, at);
-      } else if (c == '"' || c == '\'') {
-        end = quoted_end(source, at);
-      } else if (in_word(c)) {
-        end = at;
-        while (end < source.size() && in_word(source[end])) ++end;
-        const std::string_view text = source.substr(at, end - at);
-        const bool is_raw = is_at(end, "\"") && (text == "R" || text == "LR" || text == "uR" ||
-                                                 text == "UR" || text == "u8R");
-        if (is_raw) end = raw_string_end(source, end);
-        kind = is_raw ? Token::literal : Token::word;
-      } else {
-        end = sign_end(source, at);
-        kind = Token::sign;
-      }
-      if (c == '#' && line_is_empty) {
-        const size_t name = source.find_first_not_of(" \t", end);
-        skip = name == source.npos || !is_at(name, "define");
-        define = skip ? 0 : ++defines;
-      }
-      if (!skip) tokens.push_back({kind, source.substr(at, end - at), at, end, define});
-      line_is_empty = false;
-      at = end;
-    }
-  }
-  return tokens;
-}
 
 bool one_of(std::string_view text, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), text) != list.end();
@@ -125,14 +23,18 @@ bool one_of(std::string_view text, std::initializer_list<std::string_view> list)
 
 class Translator {
  public:
-  Translator(std::string_view source, const std::string& path)
-      : source_(source), path_(path), tokens_(tokenize(source)) {}
+  Translator(std::string_view source, const std::string& path, const Resolve& resolve)
+      : source_(source), path_(path) {
+    const SourceTokens read = tokenize(source);
+    tokens_ = read.tokens;
+    unconditional_ = read.has_guard ? 1 : 0;
+    for (const Include& include : read.includes) look_at_include(include, resolve);
+  }
 
   std::string run() {
     for (size_t i = 0; i < tokens_.size(); ++i) {
+      if (tokens_[i].kind == Token::word) look_at_word(i);
       if (tokens_[i].text == "<<<" && tokens_[i].kind == Token::sign) rewrite_launch(i);
-      if (tokens_[i].text == "__shared__") rewrite_shared(i);
-      if (tokens_[i].text == "__constant__") drop_static(i);
       track_scope(i);
     }
     std::string out = "#line 1 \"";
@@ -148,9 +50,42 @@ class Translator {
   }
 
  private:
-  [[noreturn]] void fail(size_t token, const std::string& message) const {
-    const auto line = 1 + std::count(source_.begin(), source_.begin() + tokens_[token].begin, '\n');
+  [[noreturn]] void fail_at(size_t at, const std::string& message) const {
+    const auto line =
+        1 + std::count(source_.begin(), source_.begin() + static_cast<long>(at), '\n');
     throw TranslateError(path_ + ":" + std::to_string(line) + ": " + message);
+  }
+  [[noreturn]] void fail(size_t token, const std::string& message) const {
+    fail_at(tokens_[token].begin, message);
+  }
+  [[noreturn]] void fail_absent(size_t at, std::string_view what) const {
+    fail_at(at, std::string(what) + " is not on the CPU backend: docs/try.md lists what is");
+  }
+
+  /// What #if may remove is left to the compiler.
+  bool is_conditional(int depth) const { return depth > unconditional_; }
+
+  void look_at_include(const Include& include, const Resolve& resolve) {
+    const std::string_view absent = absent_header(include.name);
+    const std::string found =
+        include.is_quoted && resolve ? resolve(std::string(include.name)) : std::string();
+    if (!found.empty())
+      edits_[include.begin] = {include.end, "\"" + found + "\""};
+    else if (!absent.empty() && !is_conditional(include.depth))
+      fail_absent(include.begin, absent);
+  }
+
+  void look_at_word(size_t i) {
+    const std::string_view word = tokens_[i].text;
+    if (word == "__shared__") rewrite_shared(i);
+    if (word == "__constant__") drop_static(i);
+    if (one_of(word, {"asm", "__asm__", "__asm"})) refuse_ptx(i);
+    if (word == "cudaLaunchKernel") drop_cast(i + 1);
+    const bool is_member = one_of(text(i - 1, i), {".", "->", "::"});
+    const std::string_view absent = absent_word(word, text(i + 1, i) == "::");
+    if (!absent.empty() && !is_member && tokens_[i].define == 0 &&
+        !is_conditional(tokens_[i].depth))
+      fail_absent(tokens_[i].begin, absent);
   }
 
   /// The text of token `i`, as seen from token `from`: "" past either end of the file or of the
@@ -255,31 +190,45 @@ class Translator {
     const std::string kernel = joined(name);
     replace(begin, chevron,
             "::simulator::launch_site(" + as_string(name) +
-                ", [&](auto... args_) SIMULATOR_UNCHECKED { " + kernel +
-                "(args_...); }, [&](auto address_of_) -> decltype(address_of_(" + kernel +
+                ", [&](auto... args_) SIMULATOR_UNCHECKED { SIMULATOR_CONFIGURED(" + kernel +
+                "(args_...)) }, [&](auto address_of_) -> decltype(address_of_(" + kernel +
                 ")) { return address_of_(" + kernel + "); }, ");
     replace(close, close + 2, ")");
   }
 
-  void rewrite_shared(size_t keyword) {
-    size_t begin = keyword;  // the first of the words that may precede __shared__
-    for (;;) {
-      if (one_of(text(begin - 1, keyword), {"extern", "const", "volatile"})) {
+  /// The first token of the declaration that has `keyword`. In a macro the words before it may be
+  /// anything, so there only qualifiers belong to it.
+  size_t declaration_begin(size_t keyword) const {
+    for (size_t begin = keyword;;) {
+      const std::string_view before = text(begin - 1, keyword);
+      size_t open = tokens_.size();
+      if (before == ")" || before == ">") open = opening(begin - 1);
+      const bool is_qualifier = one_of(before, {"extern", "const", "volatile"});
+      const bool is_type =
+          tokens_[keyword].define == 0 && (before == "::" || is_name(begin - 1, keyword));
+      if (is_qualifier || is_type)
         --begin;
-      } else if (const size_t open = text(begin - 1, keyword) == ")" ? opening(begin - 1) : 0;
-                 open != 0 && one_of(text(open - 1, keyword), {"alignas", "__align__"})) {
+      else if (open != tokens_.size() && is_alignment(text(open - 1, keyword)))
         begin = open - 1;
-      } else {
-        break;
-      }
+      else if (open != tokens_.size() && before == ">" && tokens_[keyword].define == 0)
+        begin = open;
+      else
+        return begin;
     }
+  }
+  static bool is_alignment(std::string_view word) {
+    return one_of(word, {"alignas", "__align__", "__attribute__"});
+  }
+
+  void rewrite_shared(size_t keyword) {
+    const size_t begin = declaration_begin(keyword);
     bool is_extern = false;
     std::vector<size_t> type, extents;  // tokens of "unsigned char NAME" and what follows "[]"
     size_t i = begin;
     const auto at_array = [&] { return text(i, keyword) == "[" && text(i + 1, keyword) == "]"; };
     for (; !at_array() && !one_of(text(i, keyword), {"", ";"}); ++i) {
       const std::string_view token = tokens_[i].text;
-      if (token == "alignas" || token == "__align__") {
+      if (is_alignment(token)) {
         int depth = 0;
         do {
           ++i;
@@ -287,7 +236,7 @@ class Translator {
         } while (depth > 0 && !text(i, keyword).empty());
       } else if (token == "extern") {
         is_extern = true;
-      } else if (token != "__shared__") {
+      } else if (!one_of(token, {"__shared__", "__device__"})) {
         type.push_back(i);
       }
     }
@@ -302,28 +251,32 @@ class Translator {
     const bool is_one = extents.empty() || tokens_[extents[0]].text == "[";
     if (!is_array || !is_one || type.size() < 2 || tokens_[type.back()].kind != Token::word)
       fail(keyword, "dynamic shared memory: write extern __shared__ TYPE NAME[];");
-    if (tokens_[keyword].define == 0 && !in_function())
-      fail(keyword, "dynamic shared memory: move this extern __shared__ array into the kernel");
     const std::string name(tokens_[type.back()].text), label = as_string({type.back()});
     type.pop_back();
     const std::string element = joined(type), rest = joined(extents);
-    replace(
-        begin, i - 1,
-        (rest.empty() ? element + "* const " + name : element + " (* const " + name + ")" + rest) +
-            " = ::simulator::dynamic_shared<" + element + rest + ">(" + label + ")");
+    const std::string variable =
+        rest.empty() ? element + "* const " + name : element + " (* const " + name + ")" + rest;
+    const std::string what = "<" + element + rest + ">(" + label + ")";
+    if (tokens_[keyword].define != 0 || in_function())
+      replace(begin, i - 1, variable + " = ::simulator::dynamic_shared" + what);
+    else if (is_conditional(tokens_[keyword].depth) || outside_functions_.insert(name).second)
+      replace(begin, i - 1,
+              "[[maybe_unused]] static thread_local " + variable +
+                  " = ::simulator::dynamic_shared_of_file" + what);
+    else  // declared a second time
+      replace(begin, i - 1, "");
   }
 
   /// Puts a gap behind each variable of this declaration, and behind the declaration calls that
   /// tell the variables' names, for reports. Declarations that are more than a plain list stay as
   /// they are.
   void name_shared(size_t first, size_t keyword) {
-    while (one_of(text(first - 1, keyword), {"static", "__device__"})) --first;
     if (tokens_[keyword].define != 0 || !one_of(text(first - 1, keyword), {"{", "}", ";"})) return;
     std::vector<std::pair<size_t, size_t>> variables;  // the name, and the , or ; behind it
     size_t name = 0;                                   // 0: not seen yet
     bool has_name = false;                             // what follows is no part of it
     int depth = 0, angles = 0;
-    for (size_t i = keyword + 1;; ++i) {
+    for (size_t i = first;; ++i) {
       const std::string_view token = text(i, keyword);
       if (token.empty()) return;
       if (depth == 0 && angles == 0 && one_of(token, {",", ";"})) {
@@ -332,7 +285,8 @@ class Translator {
         if (token == ";") break;
         name = 0, has_name = false;
       } else if (one_of(token, {"(", "[", "{"})) {
-        const bool is_argument = one_of(text(i - 1, keyword), {"alignas", "__align__", "decltype"});
+        const bool is_argument =
+            one_of(text(i - 1, keyword), {"alignas", "__align__", "__attribute__", "decltype"});
         if (token == "(" && depth == 0 && !is_argument) return;  // a pointer to an array, say
         has_name |= token == "[" && depth == 0;
         ++depth;
@@ -363,14 +317,42 @@ class Translator {
       if (text(i, keyword) == "static") replace(i, i, "");
   }
 
-  /// Keeps, for each open brace, whether it is a namespace's.
+  /// Inline PTX: the compiler refuses it where it stays in the program. An `asm` without a ; is no
+  /// PTX, such as the empty one that keeps a compiler from moving code.
+  void refuse_ptx(size_t keyword) {
+    size_t open = keyword + 1;
+    while (one_of(text(open, keyword), {"volatile", "__volatile__"})) ++open;
+    if (text(open, keyword) != "(") return;
+    bool is_ptx = false;
+    size_t close = open;
+    for (int depth = 0; !text(close, keyword).empty(); ++close) {
+      depth += (text(close, keyword) == "(") - (text(close, keyword) == ")");
+      is_ptx |= tokens_[close].kind == Token::literal &&
+                tokens_[close].text.find(';') != std::string_view::npos;
+      if (depth == 0) break;
+    }
+    if (is_ptx && !text(close, keyword).empty())
+      replace(keyword, close, "::simulator::inline_ptx()");
+  }
+
+  /// cudaLaunchKernel((void*)kernel, …): without the cast, so that the parameters' types are known.
+  void drop_cast(size_t open) {
+    if (text(open, open) != "(") return;
+    size_t begin = open + 1, i = begin + 1;
+    if (text(begin, open) == "reinterpret_cast") ++i;
+    const std::string_view first = text(i - 1, open);
+    if (first != "(" && first != "<") return;
+    while (one_of(text(i, open), {"const", "void", "*"})) ++i;
+    if (text(i, open) == (first == "(" ? ")" : ">")) replace(begin, i, "");
+  }
+
+  /// Keeps, for each open brace, whether it is a namespace's or of extern "C".
   void track_scope(size_t i) {
     if (tokens_[i].define != 0) return;
     if (tokens_[i].text == "{") {
-      bool is_namespace = false;
+      bool is_namespace = text(i - 2, i) == "extern" && tokens_[i - 1].kind == Token::literal;
       for (size_t j = i - 1; !one_of(text(j, i), {"", ";", "{", "}"}); --j)
-        is_namespace |= text(j, i) == "namespace" ||
-                        (text(j, i) == "extern" && tokens_[j + 1].kind == Token::literal);
+        is_namespace |= text(j, i) == "namespace";
       scopes_.push_back(is_namespace);
     } else if (tokens_[i].text == "}" && !scopes_.empty()) {
       scopes_.pop_back();
@@ -432,15 +414,18 @@ class Translator {
   std::string_view source_;
   const std::string& path_;
   std::vector<Token> tokens_;
+  int unconditional_ = 0;  // the depth of #if at which nothing may be removed
   std::vector<bool> scopes_;
+  std::set<std::string> outside_functions_;  // dynamic shared arrays that were declared there
   std::map<size_t, std::pair<size_t, std::string>> edits_;  // begin -> end, new text
 };
 
 }  // namespace
 
-std::string translate_source(const std::string& source, const std::string& path) {
+std::string translate_source(const std::string& source, const std::string& path,
+                             const Resolve& resolve) {
   const bool has_mark = source.compare(0, 3, "\xEF\xBB\xBF") == 0;  // UTF-8's byte order mark
-  return Translator(std::string_view(source).substr(has_mark ? 3 : 0), path).run();
+  return Translator(std::string_view(source).substr(has_mark ? 3 : 0), path, resolve).run();
 }
 
 }  // namespace simulator

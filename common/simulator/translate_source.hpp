@@ -4,14 +4,19 @@
 //   kernel<<<grid, block>>>(x);   ->  ::simulator::launch_site("kernel", …, grid, block)(x);
 //   extern __shared__ float s[];  ->  float* const s = ::simulator::dynamic_shared<float>("s");
 //
-// Behind a `__shared__` array it puts a gap, and a call that tells the array's name for reports:
+// (Outside of functions that becomes a variable that each thread of the host sets once.) Behind a
+// `__shared__` array it puts a gap, and a call that tells the array's name for reports:
 //
 //   __shared__ int a[4];          ->  __shared__ int a[4], simulator_gap_after_a[64];
 //                                     ::simulator::declare_shared("a", a, simulator_gap_after_a);
 //
-// And of `static __constant__` the first word is dropped, because __constant__ becomes "static".
+// Of `static __constant__` the first word is dropped, because __constant__ becomes "static". Of
+// cudaLaunchKernel((void*)k, …) the cast is dropped, so that k's parameters are known. Inline PTX
+// becomes a call that the compiler refuses. And what the CPU backend has not at all (absent.hpp) is
+// refused here, unless it stands in an #if, which may remove it.
 #pragma once
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -22,9 +27,14 @@ struct TranslateError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The path to write in the place of what `#include "name"` names; "": leave it.
+using Resolve = std::function<std::string(const std::string& name)>;
+
 /// The C++ for `source`. Its first line is `#line 1 "path"`, so that compilers and debuggers show
 /// the .cu file; each line of the source then gives one line. Comments and literals are not
-/// touched, and of the preprocessor's lines only #define is. Throws TranslateError.
-std::string translate_source(const std::string& source, const std::string& path);
+/// touched, and of the preprocessor's lines only #define is, and #include as `resolve` says. Throws
+/// TranslateError.
+std::string translate_source(const std::string& source, const std::string& path,
+                             const Resolve& resolve = {});
 
 }  // namespace simulator

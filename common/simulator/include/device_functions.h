@@ -3,6 +3,7 @@
 #pragma once
 
 #include <math.h>  // with it isnan() and others need no std::
+#include <time.h>
 
 #include <bit>
 #include <climits>
@@ -15,7 +16,11 @@
 #include "vector_types.h"
 
 // ---- Qualifiers
-#define __global__
+// A call without <<<…>>> would run the kernel on the host: the warning is an error in a .cu file,
+// but not where a launch makes the call (launch_site.h).
+#define __global__                                                                   \
+  __attribute__((noinline, warning("a __global__ function call must be configured: " \
+                                   "kernel<<<grid, block>>>(arguments)")))
 #define __device__
 #define __host__
 #define __constant__ static  // the translator drops a second "static" beside it
@@ -56,7 +61,8 @@ enum class WarpKind {
   max,
   bit_and,
   bit_or,
-  bit_xor
+  bit_xor,
+  converge
 };
 /// Waits for the lanes in `mask`. `value` is this lane's; `source` is the lane whose value a
 /// shuffle returns. `is_signed` is for min and max.
@@ -171,6 +177,18 @@ SIMULATOR_SHUFFLES(float)
 SIMULATOR_SHUFFLES(double)
 #undef SIMULATOR_SHUFFLES
 
+// Those without a mask are gone from CUDA, too.
+#define SIMULATOR_REMOVED(name) \
+  __attribute__((error("CUDA 9 removed " #name "(): use " #name "_sync(mask, …)"))) int name(...);
+SIMULATOR_REMOVED(__shfl)
+SIMULATOR_REMOVED(__shfl_up)
+SIMULATOR_REMOVED(__shfl_down)
+SIMULATOR_REMOVED(__shfl_xor)
+SIMULATOR_REMOVED(__ballot)
+SIMULATOR_REMOVED(__all)
+SIMULATOR_REMOVED(__any)
+#undef SIMULATOR_REMOVED
+
 #define SIMULATOR_WARP_REDUCTION(name, kind, type)                           \
   inline type name(unsigned mask, type value, SIMULATOR_WHERE) {             \
     return simulator::reduce(simulator::WarpKind::kind, mask, value, where); \
@@ -190,6 +208,9 @@ SIMULATOR_WARP_REDUCTION(__reduce_xor_sync, bit_xor, unsigned int)
 void __threadfence();
 void __threadfence_block();
 void __threadfence_system();
+
+unsigned __isGlobal(const void* pointer);
+unsigned __isShared(const void* pointer);
 
 // Hints on caching: they change no value.
 #define SIMULATOR_LOAD(name) \
@@ -521,6 +542,25 @@ inline unsigned __urhadd(unsigned x, unsigned y) {
   return static_cast<unsigned>((static_cast<unsigned long long>(x) + y + 1) >> 1);
 }
 
+inline unsigned umin(unsigned x, unsigned y) {
+  return y < x ? y : x;
+}
+inline unsigned umax(unsigned x, unsigned y) {
+  return x < y ? y : x;
+}
+inline long long llmin(long long x, long long y) {
+  return y < x ? y : x;
+}
+inline long long llmax(long long x, long long y) {
+  return x < y ? y : x;
+}
+inline unsigned long long ullmin(unsigned long long x, unsigned long long y) {
+  return y < x ? y : x;
+}
+inline unsigned long long ullmax(unsigned long long x, unsigned long long y) {
+  return x < y ? y : x;
+}
+
 #define SIMULATOR_MIN_MAX(type)        \
   constexpr type min(type x, type y) { \
     return y < x ? y : x;              \
@@ -577,4 +617,6 @@ inline double max(double x, float y) {
 
 inline void __nanosleep(unsigned) {}
 [[noreturn]] void __trap();
+// A counter that goes on; what lies between two readings of it means nothing here.
 long long clock64();
+// clock() is the C library's.

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "runtime_api.h"
 #include "shared_shape.h"
@@ -24,6 +26,12 @@ void launch(const Launch& launch, void (*call)(const void* context), const void*
 
 /// For what runs on a thread of the grid before the kernel begins: it reads the host's memory.
 #define SIMULATOR_UNCHECKED __attribute__((no_sanitize_thread))
+
+/// The one place where a kernel may be called (see __global__).
+#define SIMULATOR_CONFIGURED(...)                                                          \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wattribute-warning\"") \
+      __VA_ARGS__;                                                                         \
+  _Pragma("GCC diagnostic pop")
 
 struct ToAddress {
   template <class R, class... P>
@@ -84,6 +92,9 @@ auto launch_site(const char* kernel, Call call, OfKernel of_kernel, dim3 grid, d
     return Site<decltype(run), void>{run};
 }
 
+/// A kernel's name, for reports.
+const char* kernel_name(const void* kernel);
+
 /// The block's dynamic shared memory. Only inside a kernel.
 void* declare_dynamic_shared(const char* name, const SharedShape& shape);
 template <class T>
@@ -91,4 +102,33 @@ T* dynamic_shared(const char* name) {
   return static_cast<T*>(declare_dynamic_shared(name, kShape<T[]>));
 }
 
+/// The same for an array that is declared outside of functions: the worker's, which it keeps.
+void* declare_dynamic_shared_of_file(const char* name, const SharedShape& shape);
+template <class T>
+T* dynamic_shared_of_file(const char* name) {
+  return static_cast<T*>(declare_dynamic_shared_of_file(name, kShape<T[]>));
+}
+
+/// What the translator makes of asm("…").
+__attribute__((error("inline PTX (asm) is not on the CPU backend: docs/try.md lists what is"))) void
+inline_ptx();
+
 }  // namespace simulator
+
+/// `arguments` has the address of each. (Of a kernel that is cast to void* the parameters are not
+/// known: the translator drops the cast.)
+template <class... P>
+cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments,
+                             size_t dynamic_shared = 0, cudaStream_t stream = nullptr) {
+  const auto values = [&]<size_t... I>(std::index_sequence<I...>) {
+    return std::tuple<P...>(*static_cast<P*>(arguments[I])...);
+  }
+  (std::index_sequence_for<P...>{});
+  const void* const address = reinterpret_cast<const void*>(kernel);
+  const auto thread = [=]() SIMULATOR_UNCHECKED { std::apply(kernel, values); };
+  simulator::launch(
+      {simulator::kernel_name(address), address, grid, block, dynamic_shared, stream},
+      [](const void* context) SIMULATOR_UNCHECKED { (*static_cast<decltype(&thread)>(context))(); },
+      &thread, sizeof thread);
+  return cudaPeekAtLastError();
+}

@@ -44,10 +44,13 @@ __global__ void mask_without_caller() {
 __global__ void divide(int* out, int by) {
   out[0] = 7 / by;
 }
-__global__ void recurse(volatile int* out, int depth) {
+__device__ void deeper(volatile int* out, int depth) {
   volatile char page[3000] = {};
   out[0] = page[depth % 3000];
-  if (depth >= 0) recurse(out, depth + 1);
+  if (depth >= 0) deeper(out, depth + 1);
+}
+__global__ void recurse(volatile int* out, int depth) {
+  deeper(out, depth);
 }
 __device__ __noinline__ void writes_at(volatile float* array, long i) {
   array[i] = 1;
@@ -163,7 +166,8 @@ TEST_CASE("a crash of one thread ends the launch, not the program", "[simulator]
   writes_far_from_local_array<<<1, 1>>>(-32'000, buffer);  // in the guard below the thread's stack
   CHECK(error_of_launch() == cudaErrorIllegalAddress);
   CHECK_THAT(simulator::last_report(), ContainsSubstring("bounds in writes_far_from_local_array"));
-  CHECK_THAT(simulator::last_report(), ContainsSubstring("far outside the thread's local variables"));
+  CHECK_THAT(simulator::last_report(),
+             ContainsSubstring("far outside the thread's local variables"));
 
   throws<<<2, 64>>>();
   CHECK(error_of_launch() == cudaErrorLaunchFailure);

@@ -1,0 +1,27 @@
+// A program as a learner brings it: kernels in headers beside it, a second source, arguments, an
+// exit status. The tests run it (common/CMakeLists.txt).
+#include <cstdio>
+#include <cstring>
+
+#include "parts/reverse.cuh"
+
+int more(int* values, int count);  // more.cu
+
+__global__ void race(int* values) {
+  values[0] = threadIdx.x;
+}
+
+int main(int argc, char** argv) {
+  const char* const what = argc > 1 ? argv[1] : "";
+  int host[64], *values = nullptr;
+  for (int i = 0; i < 64; ++i) host[i] = i;
+  cudaMalloc(&values, sizeof host);
+  cudaMemcpy(values, host, sizeof host, cudaMemcpyHostToDevice);
+  reverse(values, 64);
+  if (std::strcmp(what, "race") == 0) race<<<1, 64>>>(values);
+  if (std::strcmp(what, "refused") == 0) race<<<1, 2048>>>(values);
+  const int sum = more(values, 64);
+  cudaMemcpy(host, values, sizeof host, cudaMemcpyDeviceToHost);
+  std::printf("first %d sum %d\n", host[0], sum);
+  return std::strcmp(what, "status") == 0 ? 7 : 0;
+}

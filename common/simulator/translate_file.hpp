@@ -1,0 +1,22 @@
+// Translates a .cu file, and the headers beside it that need it, too.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace simulator {
+
+struct TranslatedFile {
+  std::string text;
+  std::vector<std::filesystem::path> read;  // the file and the headers: a change of one counts
+};
+
+/// The C++ for the file at `path`. A header that it includes with quotes, found from the folder of
+/// the file that includes it, is translated into `copies` if it has a launch or shared memory in it
+/// or includes such a header; the #include then names the copy. Throws TranslateError, or
+/// std::runtime_error for a file that cannot be read or written.
+TranslatedFile translate_file(const std::filesystem::path& path,
+                              const std::filesystem::path& copies);
+
+}  // namespace simulator
