@@ -36,6 +36,7 @@ void body(Chapter& chapter) {
   p.mask_per_batch = mask.per_batch;
   p.band = band_of(mask_name, p.M, p.N);
   const int64_t kept = std::ranges::count(mask.keep, 1) * (mask.per_batch ? 1 : p.batch);
+  chapter.symbols({{"masks", p.masks()}, {"masked", outputs - kept}});
 
   // The work that no program can avoid: the products that are kept, the inputs once, all of C once.
   const double mask_bytes = static_cast<double>(mask.keep.size());
@@ -60,8 +61,7 @@ void body(Chapter& chapter) {
   words_and_list(nullptr);
   const Skipped skipped =
       count_skipped(p, device.block_mask.to_host(), device.thread_mask.to_host());
-  chapter.symbols(
-      {{"masks", p.masks()}, {"masked", outputs - kept}, {"live", skipped.live_blocks()}});
+  chapter.symbols({{"live", skipped.live_blocks()}});
   chapter.say("kept: elements " + share(kept, outputs) + ", whose FLOP these are");
   for (const std::string& line : skipped_text(skipped)) chapter.say(line);
 

@@ -12,10 +12,11 @@
 namespace tutorial {
 
 /// Adds to elements of `result`, which is in device memory, as the environment says:
-/// SPOIL="first count by" adds `by` to `count` elements from number `first` on.
+/// SPOIL="first count by" adds `by` to `count` elements from number `first` on. Null is no result:
+/// the program asks with an empty problem whether a launcher refuses.
 inline void spoil(float* result) {
   const char* wanted = std::getenv("SPOIL");
-  if (wanted == nullptr) return;
+  if (wanted == nullptr || result == nullptr) return;
   std::istringstream words(wanted);
   int64_t first = 0, count = 0;
   float by = 0;
