@@ -103,6 +103,18 @@ TEST_CASE("an access that begins inside an allocation must end inside it", "[che
   CHECK(Outcome{}.error == cudaSuccess);
 }
 
+TEST_CASE("memory that a kernel has read before is gone when it is freed", "[checks]") {
+  tutorial::DeviceBuffer<int> out(1);
+  int* memory = nullptr;
+  CUDA_CHECK(cudaMalloc(&memory, 64));
+  CUDA_CHECK(cudaMemset(memory, 0, 64));
+  copies_from<<<64, 1>>>(memory, 3, 3, out.data());  // on every worker
+  CHECK(Outcome{}.error == cudaSuccess);
+  CUDA_CHECK(cudaFree(memory));
+  copies_from<<<64, 1>>>(memory, 3, 3, out.data());
+  CHECK_THAT(Outcome{}.report, ContainsSubstring("bounds in copies_from\n  read by    block"));
+}
+
 TEST_CASE("an access that begins inside shared memory must end inside it", "[checks]") {
   tutorial::DeviceBuffer<float4> out(1);
   tutorial::DeviceBuffer<int> word(1);

@@ -21,6 +21,14 @@ __global__ void neighbours(int* out) {
   synchronise<BETWEEN>();
   out[threadIdx.x] = slots[threadIdx.x ^ 1];
 }
+/// The lower half of the warp by itself.
+__global__ void half_a_warp(int* out) {
+  __shared__ int slots[32];
+  if (threadIdx.x >= 16) return;
+  __syncwarp(0xffff);
+  slots[threadIdx.x] = 1;
+  out[threadIdx.x] = slots[threadIdx.x ^ 1];
+}
 /// The same with a thread of the other warp.
 template <By BETWEEN>
 __global__ void across_warps(int* out) {
@@ -73,6 +81,14 @@ __global__ void shared_sum(int* out) {
   atomicAdd(&sum, 1);
   if (BARRIER) __syncthreads();
   out[threadIdx.x] = sum;
+}
+/// The last thread alone reads, after all others have added.
+__global__ void reads_after_the_sum(int* out) {
+  __shared__ int sum;
+  if (threadIdx.x == 63) sum = 0;
+  __syncthreads();
+  if (threadIdx.x < 32) atomicAdd(&sum, 1);
+  if (threadIdx.x == 62) out[0] = sum;
 }
 __global__ void reads_before_the_sum(int* out) {
   __shared__ int sum;
@@ -145,6 +161,8 @@ TEST_CASE("an operation of a warp orders what came before it, and nothing after"
   CHECK(is_race());
   neighbours<By::half_warp, By::nothing><<<1, 64>>>(out.data());
   CHECK(is_race());
+  half_a_warp<<<1, 32>>>(out.data());
+  CHECK(is_race());
   neighbours<By::block, By::nothing><<<1, 64>>>(out.data());
   CHECK(is_race());
 }
@@ -198,6 +216,10 @@ TEST_CASE("atomic functions race with other accesses of shared memory", "[checks
   shared_sum<false><<<1, 64>>>(out.data());
   CHECK(is_race());
   reads_before_the_sum<<<1, 64>>>(out.data());
+  CHECK(is_race());
+  const Restored restored;
+  simulator::set_thread_order(0);
+  reads_after_the_sum<<<1, 64>>>(out.data());
   CHECK(is_race());
   tutorial::DeviceBuffer<int> sum(std::vector<int>(1, 0));
   reads_beside_atomics<<<1, 64>>>(sum.data(), out.data());  // device memory: as before atomicCAS
