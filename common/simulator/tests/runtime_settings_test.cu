@@ -1,10 +1,8 @@
 // The host's side of the runtime, continued: limits, hints, symbols, occupancy, other ways to
 // launch.
-#include <cuda.h>
 #include <cuda_profiler_api.h>
 #include <vector_functions.h>
 
-#include <cstring>
 #include <numeric>
 
 #include "common/simulator/tests/run_kernel.hpp"
@@ -202,19 +200,4 @@ TEST_CASE("more of the device's properties", "[runtime]") {
   CHECK(attribute(cudaDevAttrMemoryClockRate) > 0);
   CHECK(attribute(cudaDevAttrGlobalMemoryBusWidth) == properties.memoryBusWidth);
   CHECK(attribute(cudaDevAttrManagedMemory) == properties.managedMemory);
-}
-
-TEST_CASE("cuda.h: the driver's own names", "[runtime]") {
-  STATIC_CHECK(CUDA_VERSION >= 12000);
-  CHECK(cuInit(0) == CUDA_SUCCESS);
-  int count = 0, version = 0;
-  CUdevice device = -1;
-  char name[100] = {};
-  CHECK(cuDeviceGetCount(&count) == CUDA_SUCCESS);
-  CHECK(count >= 1);
-  CHECK(cuDeviceGet(&device, 0) == CUDA_SUCCESS);
-  CHECK(cuDeviceGetName(name, sizeof name, device) == CUDA_SUCCESS);
-  CHECK(std::strlen(name) > 0);
-  CHECK(cuDriverGetVersion(&version) == CUDA_SUCCESS);
-  CHECK(version >= 12000);
 }
