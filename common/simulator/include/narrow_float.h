@@ -102,7 +102,7 @@ struct NarrowFloat {
   friend Self __hfma_sat(Self x, Self y, Self z) { return saturated(__hfma(x, y, z)); }
   friend Self __hfma_relu(Self x, Self y, Self z) {
     const Self result = __hfma(x, y, z);
-    return result < Self(0) ? Self(0) : result;
+    return result <= Self(0) ? Self(0) : result;  // -0 becomes +0, as on an H200
   }
   friend Self __hneg(Self x) { return x.is_nan() ? not_a_number() : of_bits(x.bits ^ 0x8000); }
   friend Self __habs(Self x) { return x.is_nan() ? not_a_number() : of_bits(x.bits & 0x7fff); }

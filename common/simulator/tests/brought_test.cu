@@ -146,7 +146,8 @@ TEST_CASE("shared memory with C's linkage, and outside of functions", "[brought]
   CUDA_CHECK(cudaFuncGetAttributes(&attributes, reverse_c));
   CHECK(attributes.sharedSizeBytes == 128);
   CUDA_CHECK(cudaFuncGetAttributes(&attributes, known_everywhere));
-  CHECK(attributes.sharedSizeBytes == 200);
+  CHECK(attributes.sharedSizeBytes >= 200);
+  CHECK(attributes.sharedSizeBytes <= 208);  // nvcc rounds up to 16 bytes
   reverse_held<<<1, 32, 128>>>(values.data());
   CUDA_CHECK_LAUNCH();
   CHECK(values.to_host() == counted);

@@ -285,7 +285,7 @@ TEMPLATE_TEST_CASE("16 bits: arithmetic and comparisons", "[narrow]", __half, __
                                     rounded<T>(clamped),
                                     static_cast<Bits>(flags),
                                     rounded<T>(value_of<T>(sum) * z),
-                                    value_of<T>(fma) < 0 ? Bits{0} : fma,
+                                    value_of<T>(fma) <= 0 ? Bits{0} : fma,
                                     rounded<T>(std::floor(x)),
                                     rounded<T>(std::nearbyint(x)),
                                     has_nan ? Bits{0x7fff} : maximum,
