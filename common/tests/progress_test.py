@@ -95,6 +95,11 @@ Total Test time (real) =   0.31 sec
 100% tests passed, 0 tests failed out of 3
 """)
 
+    def test_the_closing_line_of_a_newer_ctest(self):
+        said = CTEST.format(folder="{folder}", one="   Passed", percent="100%", failed=0)
+        shown = self.shown(said.replace("passed, 0 tests failed out", "passed out"), program="ctest")
+        self.assertTrue(shown.endswith("\nTotal Test time (real) =   0.31 sec\n100% tests passed out of 3\n"))
+
     def test_tests_that_fail(self):
         said = CTEST.format(folder="{folder}", one="***Failed ", percent="67%", failed=1)
         said = said.replace("0.20 sec\n", "0.20 sec\nC[0][1] is wrong\n\n  see block (0,0)\n")

@@ -144,7 +144,7 @@ def follow_tests(lines, screen):
             failures.begin(result[2])
         elif line.startswith("Test project "):
             folder = line[len("Test project "):]
-        elif re.match(r"\d+% tests passed, ", line):
+        elif re.match(r"\d+% tests passed", line):
             closing = [line]
         elif closing:
             if not line.startswith("\t"):
