@@ -128,8 +128,10 @@ TEST_CASE("sizes of zero") {
 
 TEST_CASE("more matrices than a grid's z has blocks", "[large]") {
   const auto step = EACH_STEP(steps);
-  if (!device_has_clock()) SKIP("65537 blocks of each step would take the simulator too long");
-  const int64_t batch = grid_limit.y + 2, K = 3;
+  // One step shows on the simulator, too, what a grid that is too deep does.
+  if (step.launch != bmm_then_fill && !device_has_clock())
+    SKIP("65537 blocks of each step would take the simulator too long");
+  const int64_t batch = grid_limit.y + 2, K = device_has_clock() ? 3 : 0;
   const Mask mask = make_mask("random:0.5", batch, 1, 2, true, 8);
   if (step.launch == closed_form) return;  // without a band it is overlapped_tiles
   Problem({batch, 1, 2, K}, mask).check(step);
