@@ -25,31 +25,8 @@ TEST_CASE("the program adds to what C held, and counts that C is read", "[progra
               "shared_tile", {"1 of 1200 elements", "C[39][29]"});
 }
 
-// Beyond 2·10^8 products 16 rows are compared, and all rows by their sums: the one finds an error
-// that is large for an element, the other one that is large for a row of 2000.
 TEST_CASE("the program checks a large product by rows and sums", "[program]") {
-  const Words large = {"--m", "110", "--n", "2000", "--k", "1000", "--kernel", "shared_tile"};
-  const auto wrong_from = [&](int64_t row, int64_t col, int64_t count, float by) {
-    return run_stand_in(large, {.first = row * 2000 + col, .count = count, .by = by});
-  };
-  const int64_t other = row_not_compared(110, 16);
-  const Words by_sums = {"1 of 110 rows are wrong (Freivalds' check",
-                         "the worst is row " + std::to_string(other) + " of C"};
-  SECTION("which is right") {
-    const ProgramRun run = run_stand_in(large);
-    check_all_right(run, {"shared_tile"}, {.flop = 4.4e8, .bytes = 9.32e6});
-    CHECK_THAT(run.out, ContainsSubstring("440 MFLOP, at least 9.32 MB, 47.2 FLOP/byte"));
-  }
-  SECTION("a small error in the last row, which is always compared") {
-    check_wrong(wrong_from(109, 1999, 1, 0.5f), "shared_tile",
-                {"1 of 32000 checked elements (16 of 110 rows)", "C[109][1999]"});
-  }
-  SECTION("one element, in a row that is not compared") {
-    check_wrong(wrong_from(other, 7, 1, 100), "shared_tile", by_sums);
-  }
-  SECTION("a whole row that is not compared") {
-    check_wrong(wrong_from(other, 0, 2000, 100), "shared_tile", by_sums);
-  }
+  check_large_product(TUTORIAL_STAND_IN, "shared_tile");
 }
 
 TEST_CASE("the program checks 64 rows of a large product with alpha and beta", "[program]") {

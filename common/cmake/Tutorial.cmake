@@ -17,7 +17,7 @@ endif()
 
 # CPU backend: translates a .cu file into `folder`, and sets `result` to the C++ file. The translator
 # rewrites the two constructs that are not C++, and the host compiler compiles the result with the calls
-# that -fsanitize=thread,alignment,bounds makes at every memory access; the simulator, not the
+# that -fsanitize=thread,alignment,bounds,object-size makes at every memory access; the simulator, not the
 # sanitizers' own libraries, defines the functions called. (So the option must not reach the linker.)
 # -Werror=attribute-warning: a kernel that is called without <<<…>>>.
 set(tutorial_kernel_options -fsanitize=thread,alignment,bounds,object-size -fsanitize-coverage=trace-pc
@@ -25,8 +25,8 @@ set(tutorial_kernel_options -fsanitize=thread,alignment,bounds,object-size -fsan
   -Werror=attribute-warning -D__CUDACC__ -D__CUDA_ARCH__=900 CACHE INTERNAL "")
 
 # Headers that many sources include, compiled once for all that are compiled with the same options: <target> with
-# what follows OPTIONS, and what follows HEADERS. A target reuses it by tutorial_reuse_headers(), a translated .cu
-# file by the option that is in `<target>_option`. (With a compiler launcher there is none: ccache, say, does not
+# what follows OPTIONS, and what follows HEADERS. A target reuses them by tutorial_reuse_headers(), a translated .cu
+# file by tutorial_prepend_headers(), which finds the file in `<target>_file`. (With a compiler launcher there is none: ccache, say, does not
 # know what is in such a file.)
 function(tutorial_headers target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBRARIES;OPTIONS;HEADERS")

@@ -271,16 +271,16 @@ void Checks::global_access(uintptr_t address, size_t bytes, AccessKind kind,
   for (uintptr_t at = address; at < address + bytes;) {
     const uintptr_t four = at & ~uintptr_t{3};
     const uintptr_t end = std::min(four + 4, address + bytes);
-    const uint8_t mask = static_cast<uint8_t>((0xfu << (at - four)) & (0xfu >> (four + 4 - end)));
+    const uint8_t mask = bytes_of_four(four, at, end);
     uint8_t& written = global_written(four);
     if (kind != AccessKind::write && (written & mask) != mask) report_unwritten(now, true, at);
     if (kind != AccessKind::read && (written & mask) != mask)
       __atomic_fetch_or(&written, mask, __ATOMIC_RELAXED);
     Cell& cell = global_cell(four);
-    while (__atomic_exchange_n(&cell.lock, uint8_t{1}, __ATOMIC_ACQUIRE)) {
+    {
+      const CellLock lock(cell);
+      visit(cell, mask, kind, now, true, at);
     }
-    visit(cell, mask, kind, now, true, at);
-    __atomic_store_n(&cell.lock, uint8_t{0}, __ATOMIC_RELEASE);
     at = end;
   }
 }
@@ -330,7 +330,7 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
   for (uintptr_t at = address; at < address + bytes;) {
     const uintptr_t four = at & ~uintptr_t{3};
     const uintptr_t end = std::min(four + 4, address + bytes);
-    const uint8_t mask = static_cast<uint8_t>((0xfu << (at - four)) & (0xfu >> (four + 4 - end)));
+    const uint8_t mask = bytes_of_four(four, at, end);
     SharedCell& cell = cells[(four - (begin & ~uintptr_t{3})) / 4];
     const uint8_t written = cell.run == run_ ? cell.written : 0;
     const bool reads = kind == AccessKind::read || kind == AccessKind::atomic;

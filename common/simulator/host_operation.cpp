@@ -15,19 +15,6 @@ struct Conflict {
   uintptr_t address = 0;
 };
 
-class CellLock {
- public:
-  explicit CellLock(Cell& cell) : cell_(cell) {
-    while (__atomic_exchange_n(&cell_.lock, uint8_t{1}, __ATOMIC_ACQUIRE)) {
-    }
-  }
-  ~CellLock() { __atomic_store_n(&cell_.lock, uint8_t{0}, __ATOMIC_RELEASE); }
-  CellLock(const CellLock&) = delete;
-
- private:
-  Cell& cell_;
-};
-
 void report(const Operation& now, const Conflict& conflict, bool writes) {
   publish("race in " + now.what + ", " + device_name(conflict.address) + "\n  " + conflict.done +
               " by " + place_in_operation(conflict.before) + "  " + (writes ? "written" : "read") +
@@ -43,17 +30,18 @@ void access(const Operation& now, const void* memory, size_t bytes, bool writes)
   const Record mine{.epoch = now.number};
   Conflict conflict;
   for (uintptr_t four = begin & ~uintptr_t{3}; four < end; four += 4) {
+    const uint8_t mask = bytes_of_four(four, begin, end);
     Cell& cell = global_cell(four);
     const CellLock lock(cell);
     const auto look = [&](const Record& before, const char* done) {
       if (before.epoch != 0 && conflict.address == 0 && !is_ordered(before.epoch, now))
         conflict = {before, done, four};
     };
-    if (cell.write_bytes != 0) look(cell.write, "written");
+    if (cell.write_bytes & mask) look(cell.write, "written");
     if (writes) {
       for (const Record& read : cell.reads) look(read, "read   ");
       cell.write = mine;
-      cell.write_bytes = 0xf;
+      cell.write_bytes = mask;
       cell.write_is_atomic = cell.copy_pending = 0;
       cell.reads[0] = cell.reads[1] = {};
     } else {

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -47,12 +48,12 @@ class Pool {
     error_ = cudaSuccess;
     report_.clear();
     busy_ = static_cast<int>(threads_.size());
-    const double limit = access_limit(source_place(grid.launch.address).path, grid.launch.kernel);
     for (size_t i = 0; i < workers_.size(); ++i) {
       watches_[i].begin(threads_[i].native_handle());
       if (workers_[i]) workers_[i]->go_on();
     }
     const uint64_t before = accesses();
+    std::optional<double> limit;  // asked for only where a launch takes its time
     ++generation_;
     wake_.notify_all();
     const auto tenth = std::chrono::duration<double>(kLookEvery);
@@ -63,12 +64,13 @@ class Pool {
         if (workers_[i]) watches_[i].look(*workers_[i], threads_[i].native_handle());
         seconds = std::max(seconds, watches_[i].seconds(threads_[i].native_handle()));
       }
+      if (!limit) limit = access_limit(source_place(grid.launch.address).path, grid.launch.kernel);
       const uint64_t made = accesses() - before;
-      if (limit > 0 && static_cast<double>(made) > limit)
+      if (*limit > 0 && static_cast<double>(made) > *limit)
         end_launch("it has made " + std::to_string(made) +
-                   " accesses to device memory; what it asks for by its "
-                   "file's header is " +
-                   std::to_string(static_cast<int64_t>(limit)) + " at most");
+                   " accesses to device memory, more than " +
+                   std::to_string(static_cast<int64_t>(*limit)) +
+                   ", ten times what its file's header asks for");
       else if (launch_limit() > 0 && seconds > launch_limit())
         end_launch("it has run for " + std::to_string(static_cast<int>(seconds)) + " s");
     }

@@ -35,6 +35,27 @@ struct Cell {
   uint8_t lock = 0;          // of device memory, which several workers use at once
 };
 
+/// Which of the four bytes from `four` on lie in [begin, end): a bit a byte. At least one does.
+inline uint8_t bytes_of_four(uintptr_t four, uintptr_t begin, uintptr_t end) {
+  const uintptr_t first = begin > four ? begin - four : 0;
+  const uintptr_t behind = four + 4 > end ? four + 4 - end : 0;
+  return static_cast<uint8_t>((0xfu << first) & (0xfu >> behind));
+}
+
+/// Keeps other workers from a cell of device memory.
+class CellLock {
+ public:
+  explicit CellLock(Cell& cell) : cell_(cell) {
+    while (__atomic_exchange_n(&cell_.lock, uint8_t{1}, __ATOMIC_ACQUIRE)) {
+    }
+  }
+  ~CellLock() { __atomic_store_n(&cell_.lock, uint8_t{0}, __ATOMIC_RELEASE); }
+  CellLock(const CellLock&) = delete;
+
+ private:
+  Cell& cell_;
+};
+
 /// The cell of a device address. Its memory comes when it is first touched.
 Cell& global_cell(uintptr_t address);
 /// Which of the four bytes at a device address were ever written: a bit a byte.

@@ -5,33 +5,13 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "common/compare/compare.hpp"
+#include "common/testing/folder.hpp"
 
 namespace tutorial {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// An empty folder, gone at the end.
-struct Scratch {
-  fs::path path;
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "program_run.XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Scratch() { fs::remove_all(path); }
-  Scratch(const Scratch&) = delete;
-};
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// The fields of a line of --csv; some have quotes around them.
 Words fields_of(const std::string& line) {
@@ -81,7 +61,7 @@ const ProgramRun::Row& ProgramRun::row(const std::string& name) const {
 }
 
 ProgramRun run_command(const std::string& program, const Words& arguments, Spoil spoil) {
-  const Scratch scratch;
+  const Folder scratch;
   const auto quoted = [](const std::string& word) { return " '" + word + "'"; };
   ProgramRun run;
   if (spoil.count > 0)
@@ -89,14 +69,14 @@ ProgramRun run_command(const std::string& program, const Words& arguments, Spoil
                   " " + std::to_string(spoil.by) + "'";
   run.command += quoted(program);
   for (const std::string& word : arguments) run.command += quoted(word);
-  const std::string all = run.command + " --repeats 0 --csv" + quoted(scratch.path / "csv") +
-                          " </dev/null >" + quoted(scratch.path / "out") + " 2>" +
-                          quoted(scratch.path / "err");
+  const std::string all = run.command + " --repeats 0 --csv" + quoted(scratch / "csv") +
+                          " </dev/null >" + quoted(scratch / "out") + " 2>" +
+                          quoted(scratch / "err");
   const int ended = std::system(all.c_str());
   if (WIFEXITED(ended)) run.status = WEXITSTATUS(ended);
-  run.out = contents(scratch.path / "out");
-  run.err = contents(scratch.path / "err");
-  run.rows = rows_in(contents(scratch.path / "csv"));
+  run.out = contents(scratch / "out");
+  run.err = contents(scratch / "err");
+  run.rows = rows_in(contents(scratch / "csv"));
   return run;
 }
 
@@ -135,6 +115,31 @@ int64_t row_not_compared(int64_t total, int64_t count) {
     if (!std::binary_search(rows.begin(), rows.end(), row)) return row;
   FAIL("all " << total << " rows are compared");
   return -1;
+}
+
+void check_large_product(const std::string& stand_in, const std::string& step) {
+  const Words large = {"--m", "110", "--n", "2000", "--k", "1000", "--kernel", step};
+  const auto wrong_from = [&](int64_t row, int64_t col, int64_t count, float by) {
+    return run_command(stand_in, large, {.first = row * 2000 + col, .count = count, .by = by});
+  };
+  const int64_t other = row_not_compared(110, 16);
+  const Words by_sums = {"1 of 110 rows are wrong (Freivalds' check",
+                         "the worst is row " + std::to_string(other) + " of C"};
+  SECTION("which is right") {
+    const ProgramRun run = run_command(stand_in, large);
+    check_all_right(run, {step}, {.flop = 4.4e8, .bytes = 9.32e6});
+    CHECK_THAT(run.out, ContainsSubstring("440 MFLOP, at least 9.32 MB, 47.2 FLOP/byte"));
+  }
+  SECTION("a small error in the last row, which is always compared") {
+    check_wrong(wrong_from(109, 1999, 1, 0.5f), step,
+                {"1 of 32000 checked elements (16 of 110 rows)", "C[109][1999]"});
+  }
+  SECTION("one element, in a row that is not compared") {
+    check_wrong(wrong_from(other, 7, 1, 100), step, by_sums);
+  }
+  SECTION("a whole row that is not compared") {
+    check_wrong(wrong_from(other, 0, 2000, 100), step, by_sums);
+  }
 }
 
 }  // namespace tutorial

@@ -59,6 +59,12 @@ void check_wrong(const ProgramRun& run, const std::string& name, const Words& wo
 /// A row that a program of seed 1 leaves out when it compares `count` rows of `total`.
 int64_t row_not_compared(int64_t total, int64_t count);
 
+/// In a TEST_CASE, for a program of C = A·B with --m, --n and --k: `step` of its stand-in does a
+/// product beyond 2·10^8 multiplications. Then 16 rows are compared, and all rows by their sums:
+/// the one finds an error that is large for an element, the other one that is large for a row of
+/// 2000.
+void check_large_product(const std::string& stand_in, const std::string& step);
+
 template <class Launcher>
 Words names_of(const std::vector<Step<Launcher>>& steps) {
   Words names;

@@ -6,11 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-TOOLS = Path(__file__).resolve().parents[1] / "tools"
+from scratch import Scratch
+
 
 # Its steps are a … e; each run is a line of the file `ran`.
 PROGRAM = """#!/bin/sh
@@ -27,11 +26,9 @@ case $1 in *name*) echo 'Some GPU' ;; *) echo 580.1 ;; esac
 """
 
 
-class Bench(unittest.TestCase):
+class Bench(Scratch):
     def setUp(self):
-        self.root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.root)
-        shutil.copytree(TOOLS, self.root / "common/tools", ignore=shutil.ignore_patterns("__pycache__"))
+        super().setUp()
         (self.root / "bin").mkdir()
         for chapter in ("01_a", "06_f", "07_g"):
             (self.root / chapter).mkdir()

@@ -12,7 +12,7 @@
 
 #include "common/kernel/check.hpp"
 #include "common/program/chapter.hpp"
-#include "common/tests/folder.hpp"
+#include "common/testing/folder.hpp"
 
 namespace tutorial::copies {
 

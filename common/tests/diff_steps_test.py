@@ -2,14 +2,12 @@
 """common/tools/diff_steps.py in a project of one small chapter with a part."""
 import os
 import pty
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-TOOLS = Path(__file__).resolve().parents[1] / "tools"
+from scratch import Scratch
+
 
 STEP = """// Step {number}: {idea}
 //
@@ -49,11 +47,9 @@ def step(number, name, idea, body, bm=8):
     return STEP.format(number=number, name=name, idea=idea, body=body, bm=bm)
 
 
-class Diff(unittest.TestCase):
+class Diff(Scratch):
     def setUp(self):
-        self.root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.root)
-        shutil.copytree(TOOLS, self.root / "common/tools", ignore=shutil.ignore_patterns("__pycache__"))
+        super().setUp()
         chapter = self.root / "01_a"
         (chapter / "other").mkdir(parents=True)
         (chapter / "step1_plain.cu").write_text(step(1, "plain", "one", "  C[0] = load(A);"))

@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "common/kernel/error.hpp"
-#include "common/tests/folder.hpp"
+#include "common/testing/folder.hpp"
 
 using namespace tutorial;
 using Catch::Matchers::ContainsSubstring;

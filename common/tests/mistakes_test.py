@@ -3,14 +3,12 @@
 refuse, and in which words. Programs of two lines stand in for the test programs."""
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[2]
+from scratch import Scratch
+
 FIRST = """\
 # A comment
 [first]
@@ -49,13 +47,9 @@ WRONG = ("testing.cpp:1: failed: 'x' and '  7 of 9 elements are out of bound; th
 REFUSED = "testing.cpp:1: failed: '/x/step1.cu:4: launch: invalid (cudaError{})'\n"
 
 
-class Project(unittest.TestCase):
+class Project(Scratch):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.root = Path(scratch.name)
-        shutil.copytree(PROJECT / "common/tools", self.root / "common/tools")
-        shutil.copy(PROJECT / "learn", self.root)
+        super().setUp()
         self.write("01_a/mistakes.txt", FIRST + SECOND)
         self.write("01_a/step1.cu", STEP1)
         self.write("01_a/step2.cu", '#include "words.cuh"\n')

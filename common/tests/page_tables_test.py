@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """common/tools/page_tables.py in a project of one page: the tables that it makes, and what it says of an old one."""
-import shutil
 import subprocess
-import tempfile
 import unittest
-from pathlib import Path
 
-TOOLS = Path(__file__).resolve().parents[1] / "tools"
+from scratch import Scratch
+
 
 TIMES = """\
 chapter,step,kind,median_ms,options
@@ -62,11 +60,9 @@ the end
 """
 
 
-class PageTables(unittest.TestCase):
+class PageTables(Scratch):
     def setUp(self):
-        self.root = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.root)
-        shutil.copytree(TOOLS, self.root / "common/tools", ignore=shutil.ignore_patterns("__pycache__"))
+        super().setUp()
         (self.root / "docs/results/D").mkdir(parents=True)
         (self.root / "docs/results/D/01.csv").write_text(TIMES)
         (self.root / "docs/results/D/figures.csv").write_text(FIGURES)

@@ -1,25 +1,19 @@
 #!/usr/bin/env python3
 """The words after ./learn: what stands for a chapter, and what is said of a word that stands for nothing."""
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[2]
+from scratch import PROJECT, Scratch
+
 sys.path.insert(0, str(PROJECT / "common/tools"))
 import project  # noqa: E402
 
 
-class Words(unittest.TestCase):
+class Words(Scratch):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.root = Path(scratch.name)
-        shutil.copytree(PROJECT / "common/tools", self.root / "common/tools")
-        shutil.copy(PROJECT / "learn", self.root)
+        super().setUp()
         for name in ("01_naive/step1_first.cu", "02_tiled_matmul/step1_shared_tile.cu",
                      "02_tiled_matmul/step2_pipelined.cu", "02_tiled_matmul/joint/step1_both.cu", "12_far/step1_a.cu"):
             path = self.root / name

@@ -168,6 +168,14 @@ TEST_CASE("copies and fills have their place in a stream", "[streams]") {
     reads<<<1, 64, 0, b>>>(data.data(), out.data());
     CHECK_FALSE(is_race({}));
   }
+  SECTION("neighbouring bytes of two streams") {
+    tutorial::DeviceBuffer<char> bytes(8);
+    CUDA_CHECK(cudaDeviceSynchronize());  // the buffer was poisoned
+    CHECK(cudaMemsetAsync(bytes.data(), 1, 3, a) == cudaSuccess);
+    CHECK(cudaMemsetAsync(bytes.data() + 3, 2, 5, b) == cudaSuccess);
+    CHECK(cudaMemsetAsync(bytes.data() + 7, 3, 1, a) == cudaErrorLaunchFailure);
+    cudaGetLastError();
+  }
   SECTION("a fill of what another stream still reads") {
     reads<<<1, 64, 0, a>>>(data.data(), out.data());
     CHECK(cudaMemsetAsync(data.data(), 0, 4, b) == cudaErrorLaunchFailure);

@@ -22,6 +22,7 @@ struct Folder {
     path = name;
   }
   ~Folder() { std::filesystem::remove_all(path); }
+  Folder(const Folder&) = delete;
   std::string operator/(const std::string& file) const { return (path / file).string(); }
   /// Writes a tensor of this shape; gives its path.
   std::string tensor(const std::string& file, const std::vector<int64_t>& shape) const {
