@@ -4,9 +4,9 @@
 usage: common/tools/bench.py [NN]...         (no word: all chapters; ./learn bench builds first)
 
 Runs build/gpu/NN_name/NN_name at each size below, then common/tools/bench_torch.py at the same sizes if Python has
-PyTorch. Writes docs/results/<device>/NN.csv (RESULTS overrides the folder): what the program's --csv writes, with
-the options, the driver, the toolkit, the date and the commit (COMMIT overrides what git says) at the end of each
-line. The file changes only when every kernel at every size was right.
+PyTorch. Writes docs/results/<device>/NN.csv, and NN_lengths.csv where a chapter has such sizes (RESULTS overrides the
+folder): what the program's --csv writes, with the options, the driver, the toolkit, the date and the commit (COMMIT
+overrides what git says) at the end of each line. A file changes only when every kernel at every size was right.
 """
 import csv
 import importlib.util
@@ -26,7 +26,7 @@ class Size(NamedTuple):
     last: int = 0  # of the steps only so many, the last ones: where the others would take too long
 
 
-SIZES = {
+SIZES = {  # by the file that keeps them; it begins with the chapter's number
     "01": [Size("--m 4096 --n 4096 --k 4096")],
     "02": [
         Size("--m 2048 --n 2048 --k 2048"),
@@ -65,6 +65,15 @@ SIZES = {
         Size("--batch 4 --heads 16 --seq 4096 --head-dim 128 --full", last=3),
         Size("--part joint --m 4096 --n 4096 --k 64"),
     ],
+    "06_lengths": [  # always 8192 tokens
+        Size("--batch 64 --heads 12 --seq 128 --head-dim 64", last=1),
+        Size("--batch 32 --heads 12 --seq 256 --head-dim 64", last=1),
+        Size("--batch 16 --heads 12 --seq 512 --head-dim 64", last=1),
+        Size("--batch 8 --heads 12 --seq 1024 --head-dim 64", last=1),
+        Size("--batch 4 --heads 12 --seq 2048 --head-dim 64", last=1),
+        Size("--batch 2 --heads 12 --seq 4096 --head-dim 64", last=1),
+        Size("--batch 1 --heads 12 --seq 8192 --head-dim 64", last=1),
+    ],
 }
 
 
@@ -76,11 +85,11 @@ def rows_of(command, table):
     return project.read_csv(table)
 
 
-def bench(chapter, with_torch, folder, table):
-    """Writes the chapter's file. Was everything right?"""
-    number, rows, origin = chapter.name[:2], [], project.origin()
+def bench(name, with_torch, folder, table):
+    """Writes one file. Was everything right?"""
+    number, rows, origin = name[:2], [], project.origin()
     program = project.built_program(number, "gpu")
-    for size in SIZES[number]:
+    for size in SIZES[name]:
         options = size.options
         for step in project.last_steps(program, options, size.last) if size.last else []:
             options += f" --kernel {step}"
@@ -95,7 +104,7 @@ def bench(chapter, with_torch, folder, table):
                 return False
             rows += [row | {"options": options} | origin for row in more]
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{number}.csv"
+    path = folder / f"{name}.csv"
     half_written = path.with_suffix(".csv.new")
     with open(half_written, "w", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
@@ -125,7 +134,8 @@ def main():
         say("Python has no PyTorch with CUDA: its rows are left out.")
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder, "table.csv")
-        right = [bench(chapter, with_torch, project.results_folder(), table) for chapter in chapters]
+        right = [bench(name, with_torch, project.results_folder(), table)
+                 for chapter in chapters for name in SIZES if name.startswith(chapter.name[:2])]
     return 0 if all(right) else 1
 
 
