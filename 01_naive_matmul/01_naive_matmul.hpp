@@ -13,7 +13,7 @@
 
 namespace tutorial::naive_matmul {
 
-/// Computes C = A·B. All three are in device memory and C overlaps neither input; the pointers need
+/// Computes C = A·B. All three are in global memory and C overlaps neither input; the pointers need
 /// no more alignment than a float has. Any sizes >= 0: an empty C is left alone, K = 0 gives zeros.
 /// Throws Error where C has more rows or columns than one grid covers, even if it has no elements.
 using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K);

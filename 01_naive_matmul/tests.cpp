@@ -59,7 +59,7 @@ void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets = {}) {
                 make_values({shape.K, shape.N}, Init::normal, 2), offsets);
 }
 
-TEST_CASE("every step gives A·B for every shape") {
+TEST_CASE("every step gives A·B for every shape", "[shapes]") {
   const auto step = EACH_STEP(steps_and_cublas());
   for (const Shape& shape : shapes) check_step(step, shape);
 }

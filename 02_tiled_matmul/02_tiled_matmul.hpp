@@ -15,7 +15,7 @@
 namespace tutorial::tiled_matmul {
 
 /// Computes C = alpha·A·B + beta·C, as SGEMM does: beta = 0 does not read C, alpha = 0 reads
-/// neither A nor B. All three are in device memory and C overlaps neither input; the pointers need
+/// neither A nor B. All three are in global memory and C overlaps neither input; the pointers need
 /// no more alignment than a float has. Any sizes >= 0: an empty C is left alone, K = 0 gives
 /// beta·C. Throws CudaError when the launch is refused, and Error from a step that is not marked
 /// ALPHA_BETA unless alpha = 1 and beta = 0.

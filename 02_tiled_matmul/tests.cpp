@@ -69,7 +69,7 @@ Step<Launcher> step_of(Launcher* launch) {
 
 }  // namespace
 
-TEST_CASE("every step gives A·B for every shape") {
+TEST_CASE("every step gives A·B for every shape", "[shapes]") {
   const auto step = EACH_STEP(steps_and_cublas());
   for (const Shape& shape : shapes) check_step(step, shape);
 }
@@ -165,14 +165,14 @@ TEST_CASE("every step takes more rows than a grid has blocks in y", "[large]") {
 // tile_by_size chooses its tile by the number of blocks and multiprocessors (its launcher says
 // how). All other shapes here are so small that they get the small tile. These get the large one on
 // a device of 132 multiprocessors: 10 × 10 blocks of 128 × 256, the last ones not whole.
-TEST_CASE("tile_by_size's large tile is right") {
+TEST_CASE("tile_by_size's large tile is right", "[shapes]") {
   const Step<Launcher> step = step_of(&tile_by_size);
   check_step(step, {1270, 2500, 9});                        // 16-byte accesses
   check_step(step, {1270, 2501, 19}, {1, 2, 3}, 2.5f, -3);  // single floats
 }
 
 // It copies B unless C is more than 32 times as wide as it is high.
-TEST_CASE("padded_rows is right with a copy of B and without") {
+TEST_CASE("padded_rows is right with a copy of B and without", "[shapes]") {
   const Step<Launcher> step = step_of(&padded_rows);
   check_step(step, {19, 601, 5});  // with the copy: its rows are longer than a block
   check_step(step, {18, 601, 5});  // without

@@ -47,7 +47,7 @@ struct Band {
   int64_t low = 0, high = 0;
 };
 
-/// One problem. All pointers are to device memory.
+/// One problem. All pointers are to global memory.
 struct MaskedBmm {
   int64_t batch = 1, M = 0, N = 0, K = 0;
   const uint8_t* mask = nullptr;

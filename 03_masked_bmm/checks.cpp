@@ -15,7 +15,7 @@ constexpr int64_t FEWEST_ROWS = 64;
 
 Comparison compare_coarse_mask(std::span<const Kept> got, std::span<const Kept> want,
                                const Layout& layout) {
-  const auto poison = Kept{0xff};  // what device memory holds until something is written
+  const auto poison = Kept{0xff};  // what global memory holds until something is written
   std::vector<float> entries;
   for (const Kept kept : got)
     entries.push_back(kept == poison ? std::bit_cast<float>(~0u) : static_cast<float>(kept));

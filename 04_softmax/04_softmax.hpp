@@ -20,7 +20,7 @@
 
 namespace tutorial::softmax {
 
-/// Computes y. Both are in device memory and do not overlap; the pointers need no more alignment
+/// Computes y. Both are in global memory and do not overlap; the pointers need no more alignment
 /// than a float has. Any sizes >= 0: an empty matrix is left alone. Throws CudaError when the
 /// launch is refused.
 using Launcher = void(const float* x, float* y, int64_t rows, int64_t cols);

@@ -107,7 +107,7 @@ TEST_CASE("an empty matrix is left alone") {
     check_step(step, {}, rows, cols);
 }
 
-TEST_CASE("any shape") {
+TEST_CASE("any shape", "[shapes]") {
   const auto step = EACH_STEP(steps);
   const int64_t rows = GENERATE(1, 3, 37);
   for (const int64_t cols : {1,   2,   4,   5,   8,   9,   16,  17,  31,   32,   33,   64,  65,
@@ -134,7 +134,7 @@ TEST_CASE("more rows than a grid has blocks in y", "[large]") {
   check_step(step, normal(65537, 2), 65537, 2);
 }
 
-TEST_CASE("long rows") {
+TEST_CASE("long rows", "[shapes]") {
   const auto step = EACH_STEP(steps);
   // From 32766 columns on (32769 where every row starts on a 16-byte boundary) a row no longer fits
   // the registers of a block.

@@ -12,7 +12,7 @@
 // The steps are pipelines. Step 1 runs the six stages; the others do the same with less. What can
 // be saved by cutting the queries into strips is in the part strips/.
 //
-// All tensors are float32, row-major, without gaps, in device memory; outputs overlap no inputs.
+// All tensors are float32, row-major, without gaps, in global memory; outputs overlap no inputs.
 // Pointers need no more alignment than a float has. Any sizes >= 0: without elements nothing is
 // launched. Indices are 64-bit: B·NH·T·T passes 2^31 at real sizes.
 //
@@ -103,7 +103,7 @@ inline Strip whole(const Attention& attention) {
   return {.first_query = 0, .queries = attention.T, .keys = attention.T};
 }
 
-/// Where each head's matrices begin: arrays in device memory, of B·NH pointers each.
+/// Where each head's matrices begin: arrays in global memory, of B·NH pointers each.
 struct HeadPointers {
   float **q, **k, **v, **scores, **weights, **out;
 };

@@ -1,10 +1,10 @@
-// Chapter 6: attention in one kernel, which never writes the T×T scores to device memory.
+// Chapter 6: attention in one kernel, which never writes the T×T scores to global memory.
 //
 //   out[i] = Σ_j p_ij · v[j],   p_ij = exp(s_ij − lse_i),   s_ij = q[i]·k[j] / √HS
 //   lse_i  = log Σ_j exp(s_ij)              over the keys j that query i may look at
 //
 // q and out are (B, NH, Tq, HS), k and v (B, NH_kv, Tk, HS), lse is (B, NH, Tq). All are float32,
-// row-major, in device memory, at any address that a float* can have, and do not overlap.
+// row-major, in global memory, at any address that a float* can have, and do not overlap.
 //
 // Causal: query i may look at key j if j <= i + (Tk − Tq). The last query sees all keys: the mask
 // is aligned at the bottom right, as in FlashAttention from version 2.1 on.
@@ -69,7 +69,7 @@ Launcher kv_outer, q_outer, register_tiles, two_buffers, less_work, read_ahead, 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "kv_outer",
      .launch = kv_outer,
-     .idea = "a tile of S at a time; O, m, l go through device memory (FlashAttention 1)"},
+     .idea = "a tile of S at a time; O, m, l go through global memory (FlashAttention 1)"},
     {.name = "q_outer",
      .launch = q_outer,
      .idea = "queries outside: O, m, l stay on the chip (FlashAttention 2)"},

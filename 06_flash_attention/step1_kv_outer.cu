@@ -1,7 +1,7 @@
 // Step 1 = chapter 5's attention in one kernel: tiles of K and V stay in turn while all queries
 // pass by, and the online softmax keeps each row of O right for the keys seen so far. Algorithm 1
 // of FlashAttention (Dao, Fu, Ermon, Rudra, Ré, 2022). Slow on purpose: one block a head, and O, m,
-// l go to device memory and back for every tile of keys.
+// l go to global memory and back for every tile of keys.
 //
 // FLOP            a head: 4·Tq·Tk·HS (half if causal)
 // global memory   a head: reads K and V once; reads Q and O and writes O once for each of the

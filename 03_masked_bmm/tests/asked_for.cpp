@@ -1,4 +1,4 @@
-// What the kernels ask device memory for, beside the formulas in their headers.
+// What the kernels ask global memory for, beside the formulas in their headers.
 #include "common/testing/asked_for.hpp"
 
 #include "problem.hpp"

@@ -33,7 +33,7 @@ void try_mask_words(int64_t batch, int64_t M, int64_t N, const Mask& mask, int64
          device.list.guards_intact()));
 }
 
-TEST_CASE("the coarse masks equal the reference at sizes that no tile divides") {
+TEST_CASE("the coarse masks equal the reference at sizes that no tile divides", "[shapes]") {
   for (const auto& [M, N] : {std::pair{128, 128},
                              {1, 1},
                              {8, 8},
@@ -66,7 +66,7 @@ TEST_CASE("the coarse masks equal the reference at sizes that no tile divides") 
   try_coarse_masks(1, 20, 30, kept_by_other_bytes(20, 30));
 }
 
-TEST_CASE("the mask in words equals the reference at sizes that no tile divides") {
+TEST_CASE("the mask in words equals the reference at sizes that no tile divides", "[shapes]") {
   for (const auto& [M, N] :
        {std::pair{128, 128}, {1, 1}, {7, 9}, {1, 300}, {300, 1}, {129, 127}, {130, 261}}) {
     for (const char* kind : {"none", "causal", "random:0.02", "random:0.98", "blocks:0.5"}) {

@@ -4,7 +4,7 @@
 namespace tutorial::masked_bmm {
 namespace {
 
-TEST_CASE("every mask at every kind of shape") {
+TEST_CASE("every mask at every kind of shape", "[shapes]") {
   const auto step = EACH_STEP(steps);
   for (const Shape& s : {Shape{1, 128, 128, 8},
                          {2, 130, 141, 19},

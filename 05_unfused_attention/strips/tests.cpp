@@ -55,7 +55,7 @@ TEST_CASE("the rule for strips") {
   CHECK(cut_of(other, 1).height == 2500);
 }
 
-TEST_CASE("any strip: at its edges, with a last one that is shorter") {
+TEST_CASE("any strip: at its edges, with a last one that is shorter", "[shapes]") {
   const auto step = EACH_STEP(all_pipelines());
   Attention a = {.B = 2, .C = 12, .NH = 3, .block_size = 32};
   a.NH = GENERATE(1, 3);

@@ -28,7 +28,8 @@ Strip last_queries(int64_t queries, int64_t keys) {
   return {.first_query = keys - queries, .queries = queries, .keys = keys};
 }
 
-TEST_CASE("masked softmax of a strip: on both sides of each size that a kernel is chosen by") {
+TEST_CASE("masked softmax of a strip: on both sides of each size that a kernel is chosen by",
+          "[shapes]") {
   Attention a = {.B = 2, .block_size = 64};
   a.causal = GENERATE(true, false);
   for (const int64_t limit : {128, 256, 512, 768, 1024})

@@ -58,7 +58,7 @@ TEST_CASE("what follows on the default stream finds the result") {
   check(out, second);
 }
 
-TEST_CASE("any shape, causal and full") {
+TEST_CASE("any shape, causal and full", "[shapes]") {
   const auto step = EACH_STEP(all_pipelines());
   const Attention a = each_shape();
   check_pipeline(step, a, values_for(a));
@@ -90,7 +90,7 @@ TEST_CASE("an empty problem is left alone") {
   check_pipeline(step, a, {});
 }
 
-TEST_CASE("any block size") {
+TEST_CASE("any block size", "[shapes]") {
   const auto step = EACH_STEP(all_pipelines());
   Attention a = {.B = 2, .T = 11, .C = 10, .NH = 2};
   a.block_size = GENERATE(32, 96, 256, 1024);

@@ -152,7 +152,7 @@ TEST_CASE("softmax, alone and with scale and mask, of scores that rise or fall a
   }
 }
 
-TEST_CASE("every stage with any block size") {
+TEST_CASE("every stage with any block size", "[shapes]") {
   Attention a = {.B = 2, .T = 11, .C = 10, .NH = 2};
   a.block_size = GENERATE(32, 64, 96, 256, 512, 1024);
   CAPTURE(a.block_size);

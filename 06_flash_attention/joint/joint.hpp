@@ -3,7 +3,7 @@
 //   y = ỹ·C,   ỹ = A·B        A (m, k), B (k, n), C (n, k), y (m, k), ỹ (m, n)
 //
 // In attention A is Q, B is Kᵀ and C is V; m and n are sequence lengths, k is the head size. ỹ is
-// by far the largest of them. All are float32, row-major, in device memory, at any address that a
+// by far the largest of them. All are float32, row-major, in global memory, at any address that a
 // float* can have, and do not overlap. Any sizes >= 0.
 #pragma once
 
@@ -36,7 +36,7 @@ Launcher two_products, joint_tiling;
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "two_products",
      .launch = two_products,
-     .idea = "one product after the other; the first goes through device memory"},
+     .idea = "one product after the other; the first goes through global memory"},
     {.name = "joint_tiling",
      .launch = joint_tiling,
      .idea = "two products as one; the first one's tiles never leave the chip"},
@@ -54,7 +54,7 @@ inline int tile_for(int64_t k) {
 
 struct Tally {
   int64_t flop = 0;      // a multiply-add is two
-  int64_t accesses = 0;  // floats read from or written to device memory by the kernel's threads
+  int64_t accesses = 0;  // floats read from or written to global memory by the kernel's threads
   bool operator==(const Tally&) const = default;
 };
 

@@ -1,4 +1,4 @@
-// Step 1 = chapter 2's tiled product, twice: first ỹ = A·B, which goes to device memory, then
+// Step 1 = chapter 2's tiled product, twice: first ỹ = A·B, which goes to global memory, then
 // y = ỹ·C, which reads it again.
 //
 // FLOP            4·m·n·k

@@ -49,7 +49,7 @@ int64_t up_to(int64_t b, int64_t size) {
   return ceil_div(size, b) * b;
 }
 
-TEST_CASE("joint tiling: every step is right for every shape") {
+TEST_CASE("joint tiling: every step is right for every shape", "[shapes]") {
   const auto step = EACH_STEP(steps);
   for (JointShape shape : std::vector<JointShape>{{64, 64, 64},
                                                   {1, 1, 1},

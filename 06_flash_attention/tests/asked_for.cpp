@@ -1,4 +1,4 @@
-// What every step asks device memory for, beside its header's formula.
+// What every step asks global memory for, beside its header's formula.
 #include "common/testing/asked_for.hpp"
 
 #include <algorithm>

@@ -15,7 +15,7 @@ std::vector<float> on_host(const float* from, int64_t size) {
   return values;
 }
 
-/// out, then lse, in device memory. The program has one problem: so it takes long only once.
+/// out, then lse, in global memory. The program has one problem: so it takes long only once.
 DeviceBuffer<float> right_result(const Attention& shape, const float* q, const float* k,
                                  const float* v) {
   static std::vector<float> values;

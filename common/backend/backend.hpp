@@ -39,7 +39,7 @@ void switch_checks(bool on);
 void set_thread_order(uint64_t seed);  // of blocks and threads, shuffled; 0: the natural one
 /// A launch that runs longer is ended, with a report of where it is; 0: no limit.
 void set_launch_limit(double seconds);
-/// So is one that makes more accesses to device memory than `most` says for the kernel's file and
+/// So is one that makes more accesses to global memory than `most` says for the kernel's file and
 /// its name; 0: no limit.
 void set_access_limit(
     std::function<double(const std::string& path, const std::string& kernel)> most);

@@ -15,7 +15,7 @@ struct Traffic {
   int64_t lanes =
       0;  // threads that took part, over all requests; less than 32 each: some were left out
   int64_t bytes = 0;       // that the threads asked for
-  int64_t sectors = 0;     // device memory: pieces of 32 bytes that were touched
+  int64_t sectors = 0;     // global memory: pieces of 32 bytes that were touched
   int64_t wavefronts = 0;  // shared memory: passes through the banks
   int64_t conflicts = 0;   // and those of them that bank conflicts cost
 
@@ -31,7 +31,7 @@ struct Traffic {
 };
 
 struct Counts {
-  Traffic loads, stores, atomics;                       // of device memory
+  Traffic loads, stores, atomics;                       // of global memory
   Traffic shared_loads, shared_stores, shared_atomics;  // of shared memory
   int64_t async_copies = 0;     // into shared memory, by threads: no warp stores them
   int64_t barriers = 0;         // of a block

@@ -187,12 +187,9 @@ function(tutorial_chapter)
   endif()
   if(TUTORIAL_BACKEND STREQUAL "cpu")
     tutorial_mistakes(${name})
-    # Once more with blocks and threads in another order: what is right in one order only shows. The
-    # tests of the largest grids take long and have nothing to add, nor have those of the program and
-    # of what is counted.
-    add_test(NAME "${name}: all, in shuffled thread order"
-      COMMAND ${name}_tests "~[large]~[program]~[counts]~[values]")
-    set_tests_properties("${name}: all, in shuffled thread order" PROPERTIES
+    # Every kernel once more with blocks and threads in another order: what is right in one order only shows.
+    add_test(NAME "${name}: every shape, in shuffled thread order" COMMAND ${name}_tests "[shapes]")
+    set_tests_properties("${name}: every shape, in shuffled thread order" PROPERTIES
       ENVIRONMENT SIMULATOR_ORDER=1 LABELS ${name} SKIP_RETURN_CODE 4 TIMEOUT 600
       COST 100)  # the longest begin first, so that no core waits for them at the end
   endif()

@@ -14,7 +14,7 @@ void* device_allocate(int64_t bytes) {
     size_t free_bytes = 0, total_bytes = 0;
     CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
     throw Error("this needs " + with_prefix(static_cast<double>(bytes), "B") +
-                " more of device memory and " + with_prefix(static_cast<double>(free_bytes), "B") +
+                " more of global memory and " + with_prefix(static_cast<double>(free_bytes), "B") +
                 " are free; choose smaller sizes");
   }
   CUDA_CHECK(status);

@@ -1,4 +1,4 @@
-// An owning array in device memory.
+// An owning array in global memory.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ void device_poison(void* memory, int64_t bytes);
 std::vector<unsigned char> device_bytes(const void* memory, int64_t bytes);
 }  // namespace detail
 
-/// `count` elements of device memory, freed with the object.
+/// `count` elements of global memory, freed with the object.
 ///
 /// New memory is filled with 0xff bytes, which is NaN for float and double: an element that a
 /// kernel forgets to write cannot pass for a result. `offset` moves data() by that many elements

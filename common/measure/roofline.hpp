@@ -6,7 +6,7 @@ namespace tutorial {
 /// The least work that any program for the problem must do.
 struct Cost {
   double flop = 0;   // floating-point operations; a fused multiply-add counts as two
-  double bytes = 0;  // device memory read and written at least: inputs once, outputs once
+  double bytes = 0;  // global memory read and written at least: inputs once, outputs once
   double intensity() const { return bytes > 0 ? flop / bytes : 0; }
 };
 

@@ -36,7 +36,7 @@ class CublasHandle {
 enum class Transpose { none, b };
 
 /// C = alpha·A·B + beta·C in float32. A is M×K, B K×N (N×K for Transpose::b), C M×N: row-major,
-/// without gaps, in device memory. Sizes are >= 0: an empty C is left alone, and K = 0 gives
+/// without gaps, in global memory. Sizes are >= 0: an empty C is left alone, and K = 0 gives
 /// beta·C. beta = 0 does not read C. Throws Error for a size that cuBLAS's int cannot hold.
 void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, float alpha,
                     const float* A, const float* B, float beta, float* C,
@@ -49,7 +49,7 @@ void row_major_gemm_batched(cublasHandle_t handle, int64_t batch, int64_t M, int
                             Transpose transpose = Transpose::none);
 
 /// The same for matrices that lie anywhere, and whose rows may lie further apart than they are
-/// long: the arrays A, B and C, in device memory, hold a pointer for each product, and from one row
+/// long: the arrays A, B and C, in global memory, hold a pointer for each product, and from one row
 /// to the next it is lda, ldb and ldc. Throws Error for these, too, where an int cannot hold them.
 void row_major_gemm_pointers(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,
                              float alpha, const float* const* A, int64_t lda, const float* const* B,

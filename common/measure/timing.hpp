@@ -15,7 +15,7 @@ struct Timing {
 
 /// Times `launch` with CUDA events: warm-up runs, then `repeats` runs, each after `before` (not
 /// timed) and with a cold L2: a buffer several times the size of the L2 is read in between, so that
-/// the inputs come from device memory. docs/measuring.md says why.
+/// the inputs come from global memory. docs/measuring.md says why.
 Timing time_launch(const std::function<void()>& launch, int repeats,
                    const std::function<void()>& before = {});
 

@@ -1,4 +1,4 @@
-// What a step's file says that its kernel asks device memory for. It stands in the comment at the
+// What a step's file says that its kernel asks global memory for. It stands in the comment at the
 // file's head, for people and for --profile:
 //
 //   // asked for       loads 4·K·(M·⌈N/16⌉ + N·⌈M/16⌉) bytes, stores 4·M·N bytes

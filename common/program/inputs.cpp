@@ -119,7 +119,7 @@ void require_memory(const Declared& declared, const std::vector<int64_t>& output
   size_t free = 0, total = 0;
   CUDA_CHECK(cudaMemGetInfo(&free, &total));
   if (needed > static_cast<double>(free))
-    throw Error("this problem needs " + with_prefix(needed, "B") + " of device memory, and " +
+    throw Error("this problem needs " + with_prefix(needed, "B") + " of global memory, and " +
                 with_prefix(static_cast<double>(free), "B") + " are free; choose smaller sizes");
 }
 

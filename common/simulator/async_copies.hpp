@@ -10,7 +10,7 @@ namespace simulator {
 
 struct AsyncCopy {
   void* to;          // shared memory
-  const void* from;  // device memory
+  const void* from;  // global memory
   size_t size, zfill;
   const void* instruction;
 };

@@ -184,7 +184,7 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
   const auto excused = [&](const Record& before) {
     return is_global && before.epoch == launch_ && before.block != block_ && block_used_atomics_;
   };
-  // Atomics do not race with atomics; nor, in device memory, with a plain read: a loop around
+  // Atomics do not race with atomics; nor, in global memory, with a plain read: a loop around
   // atomicCAS begins with one (CUDA C++ Programming Guide, "Atomic Functions").
   const bool atomic = kind == AccessKind::atomic;
   const bool after_atomic = cell.write_is_atomic && (atomic || (is_global && !writes));

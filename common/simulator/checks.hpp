@@ -42,7 +42,7 @@ class Checks {
 
   void global_access(uintptr_t address, size_t bytes, AccessKind kind, const void* instruction);
   void shared_access(uintptr_t address, size_t bytes, AccessKind kind, const void* instruction);
-  /// An atomic on a __device__ variable, which is no device memory here: it, too, orders blocks.
+  /// An atomic on a __device__ variable, which is no global memory here: it, too, orders blocks.
   void atomic_elsewhere() { block_used_atomics_ = true; }
   /// Of what is neither device nor shared memory, nor the thread's own (Worker::is_private).
   void foreign_access(uintptr_t address, size_t bytes, AccessKind kind, const void* instruction);
@@ -115,7 +115,7 @@ class Checks {
 };
 
 /// "copy_kernel, block (0,0) thread (3,0)  file.cu:7   the line  on stream 1", of an access of
-/// device memory by another operation than the one at hand.
+/// global memory by another operation than the one at hand.
 std::string place_in_operation(const Record& record);
 inline constexpr char kCauseOfStreams[] =
     "  likely: cudaEventRecord() and cudaStreamWaitEvent() are missing between them, or the host "

@@ -23,7 +23,7 @@ struct cublasContext {
 namespace {
 
 /// A batch of column-major matrices: of one operand, or of the result. They lie `stride` apart, or
-/// where the array `each`, in device memory, says.
+/// where the array `each`, in global memory, says.
 struct Matrices {
   const void* data;
   cudaDataType type;
@@ -76,7 +76,7 @@ cublasStatus_t check_arguments(const Gemm& g) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/// True when the array that says where the matrices lie is itself in device memory.
+/// True when the array that says where the matrices lie is itself in global memory.
 bool pointers_in_device_memory(const Gemm& g, const Matrices& matrices) {
   const auto begin = reinterpret_cast<uintptr_t>(matrices.each);
   const uintptr_t end = begin + static_cast<size_t>(g.batch) * sizeof(void*);
@@ -84,14 +84,14 @@ bool pointers_in_device_memory(const Gemm& g, const Matrices& matrices) {
   if (found.bytes > 0 && end <= found.begin + found.bytes) return true;
   std::ostringstream text;
   text << "bounds in " << g.routine << ": the " << g.batch << " pointers to the matrices "
-       << matrices.name << " are not in device memory\n"
+       << matrices.name << " are not in global memory\n"
        << simulator::describe_address(
               reinterpret_cast<const void*>(found.bytes == 0 ? begin : end - sizeof(void*)));
   simulator::publish(text.str(), cudaErrorIllegalAddress);
   return false;
 }
 
-/// True when each rows × cols matrix lies in device memory. Otherwise reports it: a GPU would meet
+/// True when each rows × cols matrix lies in global memory. Otherwise reports it: a GPU would meet
 /// an illegal address.
 bool in_device_memory(const Gemm& g, const Matrices& matrices, int rows, int cols) {
   const int64_t elements = int64_t{cols - 1} * matrices.ld + rows;
@@ -107,7 +107,7 @@ bool in_device_memory(const Gemm& g, const Matrices& matrices, int rows, int col
     text << "bounds in " << g.routine << ", matrix " << matrices.name;
     if (g.batch > 1) text << " of product " << i;
     text << ": " << rows << "x" << cols << " with a leading dimension of " << matrices.ld << " "
-         << (begins_outside ? "does not begin" : "does not end") << " in device memory\n"
+         << (begins_outside ? "does not begin" : "does not end") << " in global memory\n"
          << simulator::describe_address(
                 reinterpret_cast<const void*>(begins_outside ? begin : end - sizeof(float)));
     simulator::publish(text.str(), cudaErrorIllegalAddress);
@@ -305,7 +305,7 @@ constexpr StatusText kStatuses[] = {
     {CUBLAS_STATUS_INVALID_VALUE, "CUBLAS_STATUS_INVALID_VALUE",
      "an argument has a value that it must not have"},
     {CUBLAS_STATUS_ARCH_MISMATCH, "CUBLAS_STATUS_ARCH_MISMATCH", "the device is too old"},
-    {CUBLAS_STATUS_MAPPING_ERROR, "CUBLAS_STATUS_MAPPING_ERROR", "device memory was not reached"},
+    {CUBLAS_STATUS_MAPPING_ERROR, "CUBLAS_STATUS_MAPPING_ERROR", "global memory was not reached"},
     {CUBLAS_STATUS_EXECUTION_FAILED, "CUBLAS_STATUS_EXECUTION_FAILED",
      "the work could not be done on the device"},
     {CUBLAS_STATUS_INTERNAL_ERROR, "CUBLAS_STATUS_INTERNAL_ERROR", "an error inside cuBLAS"},

@@ -47,7 +47,7 @@ bool is_managed(const void* address);
 bool is_pinned(const void* address);
 void pin(void* memory, size_t bytes);
 bool unpin(const void* memory);
-/// A __device__ variable whose address the program has asked for: like device memory for a copy.
+/// A __device__ variable whose address the program has asked for: like global memory for a copy.
 bool is_symbol(const void* pointer, size_t bytes);
 /// Code of the host, in a .cu file, touches this device address: reports it unless it may.
 void host_access(const void* address, const void* instruction);

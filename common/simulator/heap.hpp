@@ -1,5 +1,5 @@
 // The memory that kernels take with new and malloc. It lies at the end of the device's range of
-// addresses, so that the checks see it as device memory.
+// addresses, so that the checks see it as global memory.
 #pragma once
 
 #include <cstddef>

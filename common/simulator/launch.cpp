@@ -68,7 +68,7 @@ class Pool {
       const uint64_t made = accesses() - before;
       if (*limit > 0 && static_cast<double>(made) > *limit)
         end_launch("it has made " + std::to_string(made) +
-                   " accesses to device memory, more than " +
+                   " accesses to global memory, more than " +
                    std::to_string(static_cast<int64_t>(*limit)) +
                    ", ten times what its file's header asks for");
       else if (launch_limit() > 0 && seconds > launch_limit())

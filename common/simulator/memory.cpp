@@ -1,4 +1,4 @@
-// Device memory: allocation, copies, fills.
+// Global memory: allocation, copies, fills.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -51,7 +51,7 @@ uintptr_t reserve_range() {
   void* range =
       mmap(nullptr, kDeviceSpan, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {
-    std::fputs("The simulator could not reserve addresses for device memory.\n", stderr);
+    std::fputs("The simulator could not reserve addresses for global memory.\n", stderr);
     std::exit(2);
   }
   return reinterpret_cast<uintptr_t>(range);
@@ -279,7 +279,7 @@ void host_access(const void* address, const void* instruction) {
   if (!told.insert(instruction).second) return;
   publish("bounds in host code  " +
               source_line_with_text(static_cast<const char*>(instruction) - 1) +
-              "\n  device memory in host code; with a GPU the program would crash here\n"
+              "\n  global memory in host code; with a GPU the program would crash here\n"
               "  likely: a cudaMemcpy to the host is missing\n",
           cudaErrorIllegalAddress);
 }

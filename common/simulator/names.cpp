@@ -22,13 +22,13 @@ std::string element_name(const std::string& array, const SharedShape& shape, siz
 
 std::string device_name(uintptr_t address) {
   const Allocation found = find_allocation(reinterpret_cast<const void*>(address));
-  if (found.bytes == 0) return "device memory";
+  if (found.bytes == 0) return "global memory";
   const size_t byte = address - found.begin;
   if (found.element == 0)
-    return "device memory, byte " + std::to_string(byte) + " of an allocation of " +
+    return "global memory, byte " + std::to_string(byte) + " of an allocation of " +
            std::to_string(found.bytes);
   const size_t rest = byte % found.element;
-  return "device memory, element " + std::to_string(byte / found.element) + " of " +
+  return "global memory, element " + std::to_string(byte / found.element) + " of " +
          std::to_string(found.bytes / found.element) +
          (rest == 0 ? "" : ", byte " + std::to_string(rest) + " of it");
 }

@@ -13,7 +13,7 @@ namespace simulator {
 /// of it".
 std::string element_name(const std::string& array, const SharedShape& shape, size_t byte);
 
-/// "device memory, element 17 of 64", or in bytes where the elements are not known.
+/// "global memory, element 17 of 64", or in bytes where the elements are not known.
 std::string device_name(uintptr_t address);
 
 /// "As" for the mangled "_ZZ6kernelPfE2As".

@@ -42,7 +42,7 @@ std::string describe_address(const void* address) {
   const uintptr_t at = reinterpret_cast<uintptr_t>(address);
   char text[256];
   if (!is_device_address(address)) {
-    std::snprintf(text, sizeof text, "  the address %p is not device memory\n", address);
+    std::snprintf(text, sizeof text, "  the address %p is not global memory\n", address);
     return text;
   }
   if (const Allocation freed = freed_allocation(address); freed.bytes != 0) {
@@ -54,7 +54,7 @@ std::string describe_address(const void* address) {
   }
   const Allocation nearest = nearest_allocation(address);
   if (nearest.begin == 0) {
-    std::snprintf(text, sizeof text, "  the address %p is device memory that is not allocated\n",
+    std::snprintf(text, sizeof text, "  the address %p is global memory that is not allocated\n",
                   address);
     return text;
   }

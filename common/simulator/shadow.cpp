@@ -11,7 +11,7 @@
 namespace simulator {
 namespace {
 
-/// An array with one element for every four bytes of device memory. Pages come when they are
+/// An array with one element for every four bytes of global memory. Pages come when they are
 /// touched.
 template <class T>
 T* reserve() {

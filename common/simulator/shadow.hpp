@@ -14,7 +14,7 @@
 
 namespace simulator {
 
-/// One access of the past. `epoch` is the launch, for device memory, or the run of a block, for
+/// One access of the past. `epoch` is the launch, for global memory, or the run of a block, for
 /// shared memory: records of another epoch are ordered before everything now, so nothing is ever
 /// cleared.
 struct Record {
@@ -32,7 +32,7 @@ struct Cell {
   uint8_t write_bytes = 0;  // which of the four the last write touched
   uint8_t write_is_atomic = 0;
   uint8_t copy_pending = 0;  // the write is an asynchronous copy that was not waited for
-  uint8_t lock = 0;          // of device memory, which several workers use at once
+  uint8_t lock = 0;          // of global memory, which several workers use at once
 };
 
 /// Which of the four bytes from `four` on lie in [begin, end): a bit a byte. At least one does.
@@ -42,7 +42,7 @@ inline uint8_t bytes_of_four(uintptr_t four, uintptr_t begin, uintptr_t end) {
   return static_cast<uint8_t>((0xfu << first) & (0xfu >> behind));
 }
 
-/// Keeps other workers from a cell of device memory.
+/// Keeps other workers from a cell of global memory.
 class CellLock {
  public:
   explicit CellLock(Cell& cell) : cell_(cell) {
@@ -61,7 +61,7 @@ Cell& global_cell(uintptr_t address);
 /// Which of the four bytes at a device address were ever written: a bit a byte.
 uint8_t& global_written(uintptr_t address);
 
-// What the host does to device memory. `bytes` need not be a multiple of four.
+// What the host does to global memory. `bytes` need not be a multiple of four.
 void mark_written(const void* address, size_t bytes);
 void mark_unwritten(const void* address, size_t bytes);
 

@@ -116,7 +116,7 @@ void SpinWatch::look(Progress& progress, pthread_t worker) {
                           "and votes let "
                           "other threads go on here\n"
                     : "  this thread ran for " + time +
-                          "without an access to shared or device memory, and met no barrier\n"
+                          "without an access to shared or global memory, and met no barrier\n"
                           "  likely: a loop does not end: look at its condition and its step\n",
                 turns_);
 }

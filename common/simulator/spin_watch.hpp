@@ -24,7 +24,7 @@ class Progress {
 
   std::atomic<uint64_t> turns = 0;     // to another thread
   std::atomic<uint64_t> accesses = 0;  // of device or shared memory
-  std::atomic<uint64_t> global = 0;    // of device memory
+  std::atomic<uint64_t> global = 0;    // of global memory
   std::atomic<uintptr_t> address = 0;  // of the last one
 
   void access(uintptr_t at) {
@@ -85,7 +85,7 @@ double launch_limit();
 void set_launch_limit(double seconds);
 void launch_was_ended();
 
-/// How many accesses of device memory a launch may make: what the function says for the file and
+/// How many accesses of global memory a launch may make: what the function says for the file and
 /// the name of a kernel, or any number if it says 0.
 using AccessLimit = std::function<double(const std::string& path, const std::string& kernel)>;
 double access_limit(const std::string& path, const std::string& kernel);

@@ -50,7 +50,7 @@ void host_waits_for_all();
 
 // ---- Memory that a library, a copy or a fill accesses
 
-/// Looks whether `now` may read or write these bytes of device memory, and remembers that it did. A
+/// Looks whether `now` may read or write these bytes of global memory, and remembers that it did. A
 /// race is told at once, and is the device's fault as a kernel's is.
 void host_operation_reads(const Operation& now, const void* memory, size_t bytes);
 void host_operation_writes(const Operation& now, const void* memory, size_t bytes);

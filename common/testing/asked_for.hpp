@@ -14,7 +14,7 @@ struct Allowance {
   int64_t less = 0, more = 0;
 };
 
-/// Compares what each kernel that `launch` launches asks device memory for with what its file's
+/// Compares what each kernel that `launch` launches asks global memory for with what its file's
 /// header says (common/program/cost_model.hpp). `symbols` are the letters there. A kernel without a
 /// formula is a failure. Skips the test on a GPU, where nothing is counted.
 void check_asked_for(const std::map<std::string, int64_t>& symbols,

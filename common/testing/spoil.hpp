@@ -11,7 +11,7 @@
 
 namespace tutorial {
 
-/// Adds to elements of `result`, which is in device memory, as the environment says:
+/// Adds to elements of `result`, which is in global memory, as the environment says:
 /// SPOIL="first count by" adds `by` to `count` elements from number `first` on. Null is no result:
 /// the program asks with an empty problem whether a launcher refuses.
 inline void spoil(float* result) {

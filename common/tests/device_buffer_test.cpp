@@ -11,7 +11,7 @@
 using namespace tutorial;
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("new device memory is NaN, and poison() makes it so again") {
+TEST_CASE("new global memory is NaN, and poison() makes it so again") {
   DeviceBuffer<float> buffer(1000);
   for (float value : buffer.to_host()) REQUIRE(std::isnan(value));
   buffer.from_host(std::vector<float>(1000, 1.5f));
@@ -72,7 +72,7 @@ TEST_CASE("a buffer is moved, not copied") {
   CHECK(third.to_host() == std::vector<int>{1, 2, 3});
 }
 
-TEST_CASE("too little device memory is one sentence, and the next call works") {
+TEST_CASE("too little global memory is one sentence, and the next call works") {
   try {
     DeviceBuffer<float> buffer(int64_t{1} << 46);
     FAIL("256 TiB were allocated");

@@ -6,6 +6,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import page_outputs
+
 FROM_SIMULATOR = ("barrier", "bounds", "race", "init", "endless")
 KINDS = ("launch", *FROM_SIMULATOR, "poison", "nan", "value")
 # common/compare/: a report is one of these by the elements that it shows.
@@ -48,8 +50,9 @@ def came_instead(field, folders, out, err):
     return "" if field["says"] in said else f"it says: {'; '.join(causes)}"
 
 
-def run(field, folders, program, scratch, step):
-    """Runs the tests, of one step or, if it is "", of all: what is wrong with how they end, if something is."""
+def run(field, folders, program, scratch, step, shown):
+    """Runs the tests, of one step or, if it is "", of all: what is wrong with how they end, if something is. `shown`
+    are the reports that pages show of it: (page, text)."""
     seconds = os.environ.get("CHECK_MISTAKE_SECONDS", "120")
     end = time.monotonic() + float(seconds)
     environment = {**os.environ, **({"TUTORIAL_STEP": step} if step else {})}
@@ -64,7 +67,8 @@ def run(field, folders, program, scratch, step):
             if status is None:  # the last line may not be written to its end yet
                 out, err = out.rpartition("\n")[0], err.rpartition("\n")[0]
             instead = came_instead(field, folders, out, err)
-            if not instead and ": failed: " in out:
+            missing = [page for page, text in shown if not page_outputs.shows(text, f"{err}\n{out}")]
+            if not instead and ": failed: " in out and not missing:
                 return ""  # it was caught, and what the other tests and shapes say is not waited for
             if status is not None:
                 break
@@ -76,14 +80,17 @@ def run(field, folders, program, scratch, step):
         process.wait()
     if re.search("^No test cases matched", f"{out}\n{err}", re.M):
         return f"but tests: {field['tests']} names no test"
+    if missing and not instead:
+        said = "".join(reports(field["check"], out, err)[:2])
+        return f"but {missing[0].name} shows a report that did not come; these came:\n{said}"
     if status < 0:
         return f"but the test program crashed (signal {-status})"
     return "but all tests passed" if status == 0 else f"but {instead}" if instead else ""
 
 
-def judge(field, program, folders):
+def judge(field, program, folders, shown=()):
     """Runs the tests that show a mistake, whose entry's fields are given, in a program whose sources are in one of the
-    folders: what is wrong, if something is, and what was expected."""
+    folders: what is wrong, if something is, and what was expected. `shown`: as in run."""
     if "line" in field:
         file, text = field["line"].split(": ", 1)
         expected = f'a {field["check"]} report that names "{text}" in {file}'
@@ -95,7 +102,7 @@ def judge(field, program, folders):
         # A mistake in a step's file mostly shows in that step's tests, which take a part of the time.
         step = re.fullmatch(r"step\d+_(.*)\.(?:cu|cpp)", field["file"])
         with tempfile.TemporaryDirectory() as scratch:
-            problem = step and run(field, folders, program, Path(scratch), step[1])
+            problem = step and run(field, folders, program, Path(scratch), step[1], shown)
             if problem or not step:
-                problem = run(field, folders, program, Path(scratch), "")
+                problem = run(field, folders, program, Path(scratch), "", shown)
     return problem and f"expected {expected}, {problem}", expected

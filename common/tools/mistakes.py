@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import mistake_reports
+import page_outputs
 from project import ROOT, chapters, find_chapter, no_chapter
 
 FIELDS = ("name", "seen", "check", "line", "says", "tests", "file")
@@ -238,7 +239,8 @@ def check(path, name, program):
     if mistake.problems:
         raise Problem(mistake.says(*mistake.problems))
     folders = [Path(program).parent / os.path.relpath(mistake.folder, mistake.chapter), *mistake.sources()]
-    problem, expected = mistake_reports.judge(mistake.field, Path(program), folders)
+    shown = page_outputs.reports(mistake.chapter.name[:2], mistake.id)
+    problem, expected = mistake_reports.judge(mistake.field, Path(program), folders, shown)
     if problem:
         raise Problem(mistake.says(problem))
     print(mistake.says(f"caught by {expected}"))

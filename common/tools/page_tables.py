@@ -1,21 +1,23 @@
-#!/usr/bin/env python3
-"""The tables of the pages that come from recorded files in docs/results.
-
-usage: common/tools/page_tables.py            fails where a page's table is not what its file says
-       common/tools/page_tables.py --update   writes the tables into the pages
+"""The tables of the pages that come from recorded files in docs/results. Used by pages.py.
 
 A page says between two comments what stands there; FILE is below docs/results:
-  <!-- times from FILE [part NAME] [of ROW] -->    of ./learn bench: milliseconds, and how fast beside the vendor's
-                                                   row, or beside another row
+  <!-- steps from FILE at OPTIONS [of ROW]: COUNTER, COUNTER -->
+                                                   of ./learn bench, a line a step: milliseconds, speed beside the
+                                                   vendor's row or ROW, part of the bound, and what proves it: up to
+                                                   two counters of figures.csv (STEP_kernel's)
+  <!-- times from FILE [part NAME] [sizes 1 3 4] [of ROW] -->
+                                                   a line a step, a column a size: milliseconds, and the speed beside
+                                                   the vendor's row, or ROW
   <!-- counters from FILE [part NAME]: issue_percent, dispatch_stall -->
                                                    of common/tools/profile_steps.py figures, for this chapter
   <!-- sanitizers from FILE -->                    how many mistakes each tool of compute-sanitizer reports
   <!-- end of table -->
 """
 import re
-import sys
 
 import project
+
+RESULTS = project.ROOT / "docs/results"
 
 NOTHING = "–"
 
@@ -39,31 +41,64 @@ def of_part(rows, part):
     return [row for row in rows if re.findall(r"--part (\S+)", row["options"]) == ([part] if part else [])]
 
 
-def times(path, part, other):
-    """A line a size, a column a step. `other` is the row that is 100 %, if it is not the vendor's."""
-    steps, table, whole = [], {}, {}
+def whole_of(rows, other):
+    """The milliseconds that are 100 %: the vendor's first row's, or those of `other`."""
+    for row in rows:
+        if row["median_ms"] and (row["step"] == other if other else row["kind"] == "vendor"):
+            return float(row["median_ms"])
+    return None
+
+
+def times(path, part, sizes, other):
+    """A line a step, a column a size."""
+    by_size = {}
     for row in of_part(project.read_csv(path), part):
-        name, kind, size = row["step"], row["kind"], problem(row["options"])
-        if kind == "kernel" or (kind == "stage" and name != other):
-            continue
-        line = table.setdefault(size, {})
-        if name not in steps:
-            steps.append(name)
-        if row["median_ms"]:
-            line[name] = float(row["median_ms"])
-            if name == other or (not other and kind == "vendor"):
-                whole.setdefault(size, line[name])
-    if not table:
+        if row["kind"] != "kernel" and (row["kind"] != "stage" or row["step"] == other):
+            by_size.setdefault(problem(row["options"]), []).append(row)
+    if not by_size:
         raise ValueError(f"there is no table in {path}")
+    if sizes:
+        names = list(by_size)
+        by_size = {names[number - 1]: by_size[names[number - 1]] for number in sizes}
+    steps = list(dict.fromkeys(row["step"] for rows in by_size.values() for row in rows))
 
-    def cell(size, name):
-        ms = table[size].get(name)
-        if ms is None:
-            return NOTHING
-        return digits(ms) + (percent(whole[size] / ms) if size in whole else "")
+    def cell(rows, name):
+        whole = whole_of(rows, other)
+        for row in rows:
+            if row["step"] == name and row["median_ms"]:
+                ms = float(row["median_ms"])
+                return digits(ms) + (percent(whole / ms) if whole else "")
+        return NOTHING
 
-    return project.markdown(["", *steps], [[size, *(cell(size, name) for name in steps)] for size in table],
-                            "l" + "r" * len(steps))
+    return project.markdown(["", *by_size], [[name, *(cell(rows, name) for rows in by_size.values())]
+                                             for name in steps], "l" + "r" * len(by_size))
+
+
+def steps(path, chapter, options, other, names):
+    """A line a step: number and name, ms, of the yardstick, of the bound, and counters."""
+    rows = [row for row in project.read_csv(path) if row["options"] == options and row["kind"] != "kernel"]
+    rows = [row for row in rows if row["kind"] != "stage" or row["step"] == other]
+    if not rows:
+        raise ValueError(f"there is no line with {options} in {path}")
+    whole = whole_of(rows, other)
+    yardstick = other or next((row["step"] for row in rows if row["kind"] == "vendor"), "")
+    kernels = {row["kernel"]: row for row in project.read_csv(path.with_name("figures.csv"))
+               if row["chapter"] == chapter and row["options"].startswith(options)}
+    number, table = 0, []
+    for row in rows:
+        if not row["median_ms"]:
+            continue
+        number += row["kind"] == "step"
+        ms, bound = float(row["median_ms"]), row["of_bound"]
+        line = [f"{number} {row['step']}" if row["kind"] == "step" else row["step"], digits(ms),
+                percent(whole / ms).strip(" ()") if whole else NOTHING,
+                percent(float(bound)).strip(" ()") if bound else NOTHING]
+        kernel = kernels.get(row["step"] + "_kernel") or kernels.get(row["step"])
+        for name in names:
+            line.append(column(name)[1](kernel) if kernel else NOTHING)
+        table.append(line)
+    return project.markdown(["step", "ms", f"of {yardstick}", "of the bound", *(column(name)[0] for name in names)],
+                            table, "l" + "r" * (len(table[0]) - 1))
 
 
 def of(name, scale=1.0, unit=""):
@@ -86,7 +121,7 @@ def conflicts(row):
 
 FIGURES = {  # what a figure is called on a page, and its text
     "ms": ("ms", of("ns", 1e-6)),
-    "dram_bytes": ("device memory", of("dram_bytes", 1e-6, " MB")),
+    "dram_bytes": ("global memory", of("dram_bytes", 1e-6, " MB")),
     "dram_percent": ("of its peak", whole("dram_percent", " %")),
     "l2_bytes": ("L2 traffic", of("l2_sectors", 32e-6, " MB")),
     "sectors_per_load": ("sectors/request, loads", of("sectors_per_load")),
@@ -102,15 +137,20 @@ FIGURES = {  # what a figure is called on a page, and its text
 }
 
 
+def column(name):
+    """Head and text of a counter. One of no other name says what warps waited for: warp-cycles per instruction."""
+    return FIGURES.get(name) or ("stall: " + name.replace("_", " "), of(name))
+
+
 def counters(path, part, chapter, names):
-    """A line a kernel, a column a figure. A figure of no other name says what warps waited for."""
+    """A line a kernel, a column a figure."""
     rows = [row for row in of_part(project.read_csv(path), part) if row["chapter"] == chapter]
     if not rows:
         raise ValueError(f"there is no line of {chapter} in {path}")
     for name in names:
         if name not in FIGURES and name not in rows[0]:
             raise ValueError(f"there is no figure {name}")
-    columns = [FIGURES.get(name) or ("waiting: " + name.replace("_", " "), of(name)) for name in names]
+    columns = [column(name) for name in names]
 
     def kernel(row):  # and the step and size, where these are not the first line's
         where = [*re.findall(r"--kernel (\S+)", row["options"]), problem(row["options"])]
@@ -134,27 +174,21 @@ def sanitizers(path):
 
 
 def table(page, marker):
-    results = project.ROOT / "docs/results"
-    if match := re.fullmatch(r"times from (\S+)(?: part (\S+))?(?: of (.*))?", marker):
-        return times(results / match[1], match[2], match[3])
+    """The lines that belong below a marker; None if it is no table's."""
+    def named(words):
+        return [name for name in re.split(", *", words or "") if name]
+
+    if match := re.fullmatch(r"steps from (\S+) at (--.*?)(?: of ([^:]*))?(?:: (.*))?", marker):
+        return steps(RESULTS / match[1], chapter_of(page), match[2], match[3], named(match[4]))
+    if match := re.fullmatch(r"times from (\S+)(?: part (\S+))?(?: sizes ([\d ]*\d))?(?: of (.*))?", marker):
+        return times(RESULTS / match[1], match[2], [int(size) for size in (match[3] or "").split()], match[4])
     if match := re.fullmatch(r"counters from (\S+)(?: part (\S+))?: (.*)", marker):
-        return counters(results / match[1], match[2], page.stem, re.split(", *", match[3]))
+        return counters(RESULTS / match[1], match[2], chapter_of(page), named(match[3]))
     if match := re.fullmatch(r"sanitizers from (\S+)", marker):
-        return sanitizers(results / match[1])
+        return sanitizers(RESULTS / match[1])
     return None
 
 
-def main():
-    good = True
-    for page in sorted((project.ROOT / "docs").glob("*.md")):
-        try:
-            text = project.fill(page, lambda marker: table(page, marker))
-            good = project.settle(page, text, sys.argv[1:] == ["--update"]) and good
-        except (OSError, ValueError, KeyError) as error:
-            project.say(f"{page}: {type(error).__name__}: {error}")
-            good = False
-    return 0 if good else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def chapter_of(page):
+    """05_strips.md is about a part of 05_unfused_attention."""
+    return next((chapter.name for chapter in project.chapters() if chapter.name[:3] == page.stem[:3]), page.stem)

@@ -114,7 +114,11 @@ def results_folder():
     return Path(os.environ.get("RESULTS") or ROOT / "docs/results" / gpu("name").replace(" ", "_"))
 
 
-# ---- tables
+# ---- tables and pages
+
+
+def pages():
+    return [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def read_csv(path):
@@ -157,5 +161,5 @@ def settle(page, text, update):
         return True
     lines = [old.splitlines(True), text.splitlines(True)]
     sys.stdout.writelines(difflib.unified_diff(*lines, page.name, "as it should be"))
-    say(f"{page} has an old table: common/tools/{program}.py --update")
+    say(f"{page} is old: common/tools/{program}.py --update")
     return False

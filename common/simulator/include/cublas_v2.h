@@ -118,7 +118,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           long long int strideC, int batchCount,
                                           cublasComputeType_t computeType, cublasGemmAlgo_t algo);
 
-/// The same for matrices that lie anywhere: the arrays, in device memory, hold a pointer for each
+/// The same for matrices that lie anywhere: the arrays, in global memory, hold a pointer for each
 /// product.
 cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t transa,
                                    cublasOperation_t transb, int m, int n, int k, const void* alpha,

@@ -1,4 +1,4 @@
-// Asynchronous copies from device memory to shared memory (CUDA C++ Programming Guide, "Pipeline
+// Asynchronous copies from global memory to shared memory (CUDA C++ Programming Guide, "Pipeline
 // Primitives Interface"). A copy is made when its thread waits for it, as late as a GPU might, so
 // what is read too early is not there yet; with the checks on it is a race, too.
 #pragma once

@@ -109,7 +109,7 @@ cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags)
 }
 
 // ---- Symbols
-/// From now on the runtime's copies and fills take this address for device memory.
+/// From now on the runtime's copies and fills take this address for global memory.
 cudaError_t simulator_symbol_address(void** pointer, const void* symbol, size_t bytes);
 template <class T>
 cudaError_t cudaGetSymbolAddress(void** pointer, const T& symbol) {

@@ -88,7 +88,7 @@ Routine gemm_batched_ex(cublasHandle_t handle, cublasComputeType_t compute) {
   };
 }
 
-/// The same through lists of pointers. They are in device memory, so the call is waited for.
+/// The same through lists of pointers. They are in global memory, so the call is waited for.
 Routine gemm_pointers_ex(cublasHandle_t handle, cublasComputeType_t compute) {
   return [=](const Problem& p, const float* A, const float* B, float* C) {
     std::vector<const void*> at_a, at_b;

@@ -107,7 +107,7 @@ std::vector<T> vectors_on_host() {
 
 // ---- Order
 
-/// Warp 0 hands a value to warp 1 through device memory: a fence, and the block's barrier.
+/// Warp 0 hands a value to warp 1 through global memory: a fence, and the block's barrier.
 __global__ void hand_over(int* mail, int* out) {
   if (threadIdx.x < 32) {
     mail[threadIdx.x] = threadIdx.x + 1;

@@ -8,7 +8,7 @@
 #include "common/data/device_buffer.hpp"
 #include "common/kernel/check.hpp"
 
-/// Calls `launch` with room for `count` elements in device memory, all bits set, and gives back
+/// Calls `launch` with room for `count` elements in global memory, all bits set, and gives back
 /// what the kernel left there.
 template <class T, class Launch>
 std::vector<T> run_kernel(int64_t count, Launch launch) {

@@ -1,4 +1,4 @@
-// Copies by all threads of a group together. From device memory to shared memory they are
+// Copies by all threads of a group together. From global memory to shared memory they are
 // asynchronous (cuda_pipeline_primitives.h): until wait() nobody may touch the array.
 #pragma once
 

@@ -163,7 +163,7 @@ TEST_CASE("a local variable belongs to its thread", "[checks]") {
   CHECK_THAT(outcome.report, ContainsSubstring(line(kPointerLine)));
 }
 
-TEST_CASE("device memory in host code is reported, once, and is an error", "[checks]") {
+TEST_CASE("global memory in host code is reported, once, and is an error", "[checks]") {
   tutorial::DeviceBuffer<int> data(std::vector<int>(4, 17));
   CHECK(reads_on_host(data.data()) == 17);  // with a GPU it would crash
   CHECK(reads_on_host(data.data()) == 17);
@@ -179,7 +179,7 @@ TEST_CASE("device memory in host code is reported, once, and is an error", "[che
   CUDA_CHECK(cudaFree(managed));
 }
 
-TEST_CASE("a program that touches device memory and asks for no error ends with one", "[checks]") {
+TEST_CASE("a program that touches global memory and asks for no error ends with one", "[checks]") {
   tutorial::DeviceBuffer<int> data(std::vector<int>(4, 17));
   const pid_t child = fork();
   if (child == 0) {

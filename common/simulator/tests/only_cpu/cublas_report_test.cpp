@@ -1,4 +1,4 @@
-// What only the simulator's cuBLAS does: it reports a matrix that is not in device memory.
+// What only the simulator's cuBLAS does: it reports a matrix that is not in global memory.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <vector>
@@ -9,7 +9,7 @@
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("cublas: a matrix outside device memory is reported", "[simulator]") {
+TEST_CASE("cublas: a matrix outside global memory is reported", "[simulator]") {
   cublasHandle_t handle = nullptr;
   CUBLAS_CHECK(cublasCreate(&handle));
   const float one = 1, zero = 0;
@@ -27,10 +27,10 @@ TEST_CASE("cublas: a matrix outside device memory is reported", "[simulator]") {
   };
   CHECK_THAT(report_of_failure(status(host.data(), 4, C)),
              ContainsSubstring("cublasSgemm, matrix A: 4x4") &&
-                 ContainsSubstring("does not begin in device memory"));
+                 ContainsSubstring("does not begin in global memory"));
   CHECK_THAT(report_of_failure(status(A, 5, C)),
              ContainsSubstring("matrix B: 4x4 with a leading dimension of 5") &&
-                 ContainsSubstring("does not end in device memory"));
+                 ContainsSubstring("does not end in global memory"));
   CHECK_THAT(report_of_failure(status(A, 4, C + 1)), ContainsSubstring("matrix C"));
   CHECK_THAT(
       report_of_failure(cublasSgemmStridedBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one,
@@ -41,7 +41,7 @@ TEST_CASE("cublas: a matrix outside device memory is reported", "[simulator]") {
   CUBLAS_CHECK(cublasDestroy(handle));
 }
 
-TEST_CASE("cublas: a list of pointers outside device memory is reported", "[simulator]") {
+TEST_CASE("cublas: a list of pointers outside global memory is reported", "[simulator]") {
   cublasHandle_t handle = nullptr;
   CUBLAS_CHECK(cublasCreate(&handle));
   const float one = 1, zero = 0;
@@ -61,7 +61,7 @@ TEST_CASE("cublas: a list of pointers outside device memory is reported", "[simu
     return simulator::last_report();
   };
   CHECK_THAT(report(good, good.data()),
-             ContainsSubstring("the 2 pointers to the matrices B are not in device memory"));
+             ContainsSubstring("the 2 pointers to the matrices B are not in global memory"));
   CHECK_THAT(report(good, list + 1), ContainsSubstring("the 2 pointers to the matrices B"));
   CHECK_THAT(report(bad, list), ContainsSubstring("matrix C of product 1"));
   CUDA_CHECK(cudaFree(list));

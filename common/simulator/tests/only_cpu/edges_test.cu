@@ -58,7 +58,7 @@ __global__ void adds_to_shared(int* out) {
   if (threadIdx.x == 0) out[0] = 1;
 }
 
-/// From device memory at `from` to shared memory at `to`.
+/// From global memory at `from` to shared memory at `to`.
 __global__ void brings(const char* in, int from, int to, int size, int zfill, int* out) {
   alignas(16) __shared__ char tile[32];
   __pipeline_memcpy_async(tile + to, in + from, static_cast<size_t>(size),
@@ -71,7 +71,7 @@ __global__ void brings_to_device_memory(const int* in, int* out) {
   __pipeline_memcpy_async(out, in, sizeof(int));
 }
 
-/// Device memory of so many bytes, as cudaMalloc gives it.
+/// Global memory of so many bytes, as cudaMalloc gives it.
 struct Plain {
   char* data = nullptr;
   explicit Plain(size_t bytes, size_t written = 0) {
@@ -165,7 +165,7 @@ TEST_CASE("a written byte says nothing of its neighbours", "[checks]") {
   }
 }
 
-TEST_CASE("the host writes device memory to the byte", "[checks]") {
+TEST_CASE("the host writes global memory to the byte", "[checks]") {
   tutorial::DeviceBuffer<unsigned char> out(16);
   const unsigned char seven[7] = {};
   for (const int first : {0, 1, 2}) {

@@ -1,9 +1,9 @@
-// The size of device memory.
+// The size of global memory.
 #include <cstdlib>
 
 #include "common/testing/testing.hpp"
 
-TEST_CASE("the environment can make device memory small", "[memory]") {
+TEST_CASE("the environment can make global memory small", "[memory]") {
   const tutorial::DeviceBuffer<float> before(1000);
   REQUIRE(setenv("SIMULATOR_MEMORY", "100000", 1) == 0);
   size_t free = 0, total = 0;

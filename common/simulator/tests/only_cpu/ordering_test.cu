@@ -222,7 +222,7 @@ TEST_CASE("atomic functions race with other accesses of shared memory", "[checks
   reads_after_the_sum<<<1, 64>>>(out.data());
   CHECK(is_race());
   tutorial::DeviceBuffer<int> sum(std::vector<int>(1, 0));
-  reads_beside_atomics<<<1, 64>>>(sum.data(), out.data());  // device memory: as before atomicCAS
+  reads_beside_atomics<<<1, 64>>>(sum.data(), out.data());  // global memory: as before atomicCAS
   CHECK_FALSE(is_race());
 }
 

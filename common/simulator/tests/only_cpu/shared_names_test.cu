@@ -101,18 +101,18 @@ TEST_CASE("reports name the element of shared memory", "[checks]") {
   CHECK_THAT(Outcome{}.report, ContainsSubstring("init in calls_it, shared memory own[3]\n"));
 }
 
-TEST_CASE("reports name the element of device memory", "[checks]") {
+TEST_CASE("reports name the element of global memory", "[checks]") {
   tutorial::DeviceBuffer<Pair> pairs(9);
   tutorial::DeviceBuffer<int> out(4);
   second_tag<<<1, 1>>>(pairs.data(), out.data());
   CHECK_THAT(
       Outcome{}.report,
-      ContainsSubstring("init in second_tag, device memory, element 1 of 9, byte 4 of it\n"));
+      ContainsSubstring("init in second_tag, global memory, element 1 of 9, byte 4 of it\n"));
   Pair* plain = nullptr;
   CUDA_CHECK(cudaMalloc(&plain, 9 * sizeof(Pair)));
   second_tag<<<1, 1>>>(plain, out.data());
   CHECK_THAT(Outcome{}.report,
-             ContainsSubstring("device memory, byte 12 of an allocation of 72\n"));
+             ContainsSubstring("global memory, byte 12 of an allocation of 72\n"));
   CUDA_CHECK(cudaFree(plain));
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("a launch in another stream races with one that nothing orders before 
   reads<<<1, 64, 0, b>>>(data.data(), out.data());
   const Outcome outcome;
   CHECK(is_race(outcome));
-  CHECK_THAT(outcome.report, ContainsSubstring("race in reads, device memory, element 0 of 64"));
+  CHECK_THAT(outcome.report, ContainsSubstring("race in reads, global memory, element 0 of 64"));
   CHECK_THAT(outcome.report,
              ContainsSubstring("written by writes, block (0,0) thread (0,0)  streams_test.cu:" +
                                std::to_string(kWrite)));
@@ -145,7 +145,7 @@ TEST_CASE("copies and fills have their place in a stream", "[streams]") {
     writes<<<1, 64, 0, a>>>(data.data());
     CHECK(cudaMemcpy(host.data(), data.data(), 256, cudaMemcpyDeviceToHost) ==
           cudaErrorLaunchFailure);
-    CHECK_THAT(simulator::last_report(), ContainsSubstring("race in cudaMemcpy, device memory"));
+    CHECK_THAT(simulator::last_report(), ContainsSubstring("race in cudaMemcpy, global memory"));
     CHECK_THAT(simulator::last_report(),
                ContainsSubstring("read by cudaMemcpy on the default stream"));
     cudaGetLastError();
@@ -204,7 +204,7 @@ TEST_CASE("memory of cudaMallocAsync belongs to what its stream orders", "[strea
     CHECK_FALSE(is_race({}));
     CUDA_CHECK(cudaFreeAsync(memory, b));
     CHECK(cudaDeviceSynchronize() == cudaErrorLaunchFailure);
-    CHECK_THAT(simulator::last_report(), ContainsSubstring("race in cudaFreeAsync, device memory"));
+    CHECK_THAT(simulator::last_report(), ContainsSubstring("race in cudaFreeAsync, global memory"));
     cudaGetLastError();
   }
   SECTION("all in one stream") {
@@ -238,7 +238,7 @@ TEST_CASE("cuBLAS works on the stream of its handle", "[streams]") {
   writes<<<1, 16, 0, b>>>(reinterpret_cast<int*>(A.data()));
   multiply();
   CHECK(cudaDeviceSynchronize() == cudaErrorLaunchFailure);
-  CHECK_THAT(simulator::last_report(), ContainsSubstring("race in cublasSgemm, device memory"));
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("race in cublasSgemm, global memory"));
   cudaGetLastError();
   CUBLAS_CHECK(cublasDestroy(blas));
 }

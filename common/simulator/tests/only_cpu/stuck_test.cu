@@ -250,7 +250,7 @@ TEST_CASE("a launch ends cleanly wherever its threads are", "[simulator]") {
   CHECK(error_of_launch() == cudaErrorNotSupported);
 }
 
-TEST_CASE("freed device memory can no longer be read", "[simulator]") {
+TEST_CASE("freed global memory can no longer be read", "[simulator]") {
   float *freed = nullptr, *out = nullptr;
   CUDA_CHECK(cudaMalloc(&freed, 64 * sizeof(float)));
   CUDA_CHECK(cudaMalloc(&out, 64 * sizeof(float)));

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""The figures of the pages, docs/figures/*.svg, by their programs in docs/figures/programs.
+
+usage: common/tools/figures.py             fails where a file is not what its program draws
+       common/tools/figures.py --update    draws them all
+       common/tools/figures.py --list      which figure which program draws
+"""
+import importlib
+import sys
+
+import project
+
+FOLDER = project.ROOT / "docs/figures"
+
+
+def programs():
+    """The figures by name, once every program has been read."""
+    sys.path.insert(0, str(FOLDER / "programs"))
+    for path in sorted((FOLDER / "programs").glob("*.py")):
+        importlib.import_module(path.stem)
+    return importlib.import_module("style").FIGURES
+
+
+def main():
+    figures = programs()
+    if sys.argv[1:] == ["--list"]:
+        for name, draw in sorted(figures.items()):
+            print(f"{name:28} {draw.__module__}.py")
+        return 0
+    problems = [f"{path.name} has no program" for path in FOLDER.glob("*.svg") if path.stem not in figures]
+    for name, draw in figures.items():
+        path, svg = FOLDER / f"{name}.svg", draw().svg()
+        if sys.argv[1:] == ["--update"]:
+            path.write_text(svg)
+        elif not path.exists() or path.read_text() != svg:
+            problems.append(f"{path.name} is not what {draw.__module__}.py draws: common/tools/figures.py --update")
+    for problem in problems:
+        project.say(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

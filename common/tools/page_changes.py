@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""A program with a change that a page shows, so that what the page says of it is what it does.
+
+usage: common/tools/page_changes.py PAGE NAME SOURCE COPY    writes into COPY what the change makes of SOURCE
+
+The page has, directly before a ```diff block whose lines begin with -, + or a space:
+  <!-- change NAME -->
+Lines of … stand between two places of the source.
+"""
+import re
+import sys
+from pathlib import Path
+
+
+def changed(page, name, source):
+    block = re.search(rf"^<!-- change {name} -->\n```diff\n(.*?)^```$", page, re.M | re.S)
+    if not block:
+        sys.exit(f"the page has no change {name}")
+    for part in re.split("^ *…\n", block[1], flags=re.M):
+        lines = part.splitlines(True)
+        old = "".join(line[1:] for line in lines if line[0] != "+")
+        new = "".join(line[1:] for line in lines if line[0] != "-")
+        if source.count(old) != 1:
+            sys.exit(f"change {name}: the program has these lines {source.count(old)} times:\n{old}")
+        source = source.replace(old, new)
+    return source
+
+
+def main():
+    if len(sys.argv) != 5:
+        sys.exit(__doc__)
+    page, name, source, copy = sys.argv[1], sys.argv[2], sys.argv[3], Path(sys.argv[4])
+    text = changed(Path(page).read_text(), name, Path(source).read_text())
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

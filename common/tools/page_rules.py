@@ -1,0 +1,122 @@
+"""What every page keeps to. Used by pages.py."""
+import re
+
+import project
+
+DOCS = project.ROOT / "docs"
+# A chapter's page, in this order. A heading may say more after the words.
+SECTIONS = ["What you will be able to do", "The idea", "The mathematics", "Step 1", "What it reaches", "Break it",
+            "Exercises", "What the articles claim", "Where to read on"]
+MOST_COLUMNS = 6
+MEASURED = re.compile(r"\d[\d.,]*[  ]?(?:ms|µs|[TGM]FLOP/s|[TGM]B/s)(?!\w)")
+FROM_ELSEWHERE = re.compile(r"https?://|data sheet|article|paper")
+CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]+`|\$\$.*?\$\$|\$[^$\n]+\$", re.M | re.S)
+COMMENT = re.compile(r"<!--.*?-->", re.S)
+
+
+def is_chapter(page):
+    return re.match(r"0[1-6]_", page.name) is not None
+
+
+def blanked(pattern, text):
+    """The text with spaces for what matches, line breaks kept: all else stays where it is."""
+    return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
+# ---- links
+
+def slug(heading):
+    """The anchor that GitHub makes of a heading."""
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", COMMENT.sub("", heading)).strip().lower()
+    return re.sub(r"[^\w\- ]", "", words.replace("`", "")).replace(" ", "-")
+
+
+def anchors(page):
+    text, found = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(), flags=re.M | re.S), []
+    for heading in re.findall(r"^#+ +(.*)$", text, re.M):
+        anchor = slug(heading)
+        found.append(anchor if anchor not in found else f"{anchor}-{found.count(anchor)}")
+    return {*found, *re.findall(r'<a (?:id|name)="([^"]+)"', text)}
+
+
+def dead_anchors(page):
+    text = blanked(CODE, page.read_text())
+    for target, anchor in re.findall(r"\]\(([^)\s#:]*)#([^)\s]+)\)", text):
+        other = (page.parent / target).resolve() if target else page
+        if other.suffix == ".md" and other.exists() and anchor not in anchors(other):
+            yield f"there is no heading #{anchor} in {target or 'this page'}"
+
+
+# ---- pictures
+
+def pictures(page):
+    """(alternative text, file) of each."""
+    return re.findall(r"!\[([^\]]*)\]\(([^)\s]+)\)", page.read_text())
+
+
+def unused_figures(pages):
+    used = {(page.parent / file).resolve() for page in pages for _, file in pictures(page)}
+    for path in sorted((DOCS / "figures").glob("*.svg")):
+        if path.resolve() not in used:
+            yield f"docs/figures/{path.name} is on no page"
+
+
+# ---- the rules for one page
+
+def wrong_order(page):
+    headings = re.findall(r"^## +(.*)$", blanked(CODE, page.read_text()), re.M)
+    at = 0
+    for section in SECTIONS:
+        places = [i for i, heading in enumerate(headings) if heading.startswith(section)]
+        if not places:
+            yield f"has no section ## {section}"
+        elif places[0] < at:
+            yield f"has ## {section} before what comes before it on the other pages"
+        else:
+            at = places[0]
+
+
+def wide_tables(page):
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if re.match(r"\|[-:| ]+\|$", line) and line.count("|") - 1 > MOST_COLUMNS:
+            yield f"line {number}: a table of {line.count('|') - 1} columns; {MOST_COLUMNS} at most"
+
+
+def figures_of_nowhere(page):
+    """Measured numbers that are not between markers (page_values.py), but for those of data sheets and articles."""
+    text = re.sub(r"<!--= .+? -->.*?<!--/-->", lambda m: re.sub(r"[^\n]", " ", m[0]), page.read_text(), flags=re.S)
+    text = re.sub(r"^\|.*$", "", blanked(CODE, text), flags=re.M) if is_chapter(page) else blanked(CODE, text)
+    for paragraph in re.split(r"\n\s*\n", text):
+        for number in [] if FROM_ELSEWHERE.search(paragraph) else MEASURED.findall(paragraph):
+            yield f"\"{number}\" is no number between <!--= … --> and <!--/-->: which file holds it?"
+
+
+def comments_that_show(page):
+    """A sentence is no sentence any more where a line begins with a comment, and two dashes end one."""
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if line.lstrip().startswith("<!--="):
+            yield f"line {number}: begins with a comment, which Markdown takes for HTML"
+        if any("--" in comment for comment in re.findall(r"<!--= (.*?) -->", line)):
+            yield f"line {number}: has a comment with -- in it, which Markdown shows; leave the dashes out"
+
+
+def two_words_for_one(page):
+    for number, line in enumerate(blanked(CODE, page.read_text()).splitlines(), 1):
+        if re.search(r"\bdevice memory\b", line, re.I) and page.name != "glossary.md":
+            yield f"line {number}: \"device memory\" is called global memory here"
+
+
+def problems(pages):
+    found = [*unused_figures(pages)]
+    for page in pages:
+        rules = [dead_anchors, two_words_for_one, comments_that_show]
+        if is_chapter(page) and page.parent == DOCS:
+            rules += [wide_tables, figures_of_nowhere]
+            if (project.ROOT / page.stem).is_dir():
+                rules.append(wrong_order)
+        if page.name == "claims.md":
+            rules.append(figures_of_nowhere)
+        found += [f"{page.relative_to(project.ROOT)}: {problem}" for rule in rules for problem in rule(page)]
+        found += [f"{page.relative_to(project.ROOT)}: {file} has no alternative text that says what is seen"
+                  for alt, file in pictures(page) if len(alt) < 12]
+    return found

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Holds the pages to what they are about: docs/**/*.md and README.md.
+
+usage: common/tools/pages.py [--update]            tables, numbers, words and rules
+       common/tools/pages.py outputs [--update]    what commands print; needs the build for the CPU
+
+--update writes what can be written. What a page can hold: page_snippets.py (code), page_tables.py (tables of results),
+page_values.py (numbers in a sentence), page_outputs.py (what a command prints), page_words.py (links to the
+glossary); page_rules.py has the rest.
+"""
+import sys
+
+import page_outputs
+import page_rules
+import page_snippets
+import page_tables
+import page_values
+import page_words
+import project
+
+
+def has_words(page):
+    """Does it link the words of the glossary?"""
+    return page_words.GLOSSARY.exists() and page.parent == page_words.GLOSSARY.parent and page != page_words.GLOSSARY
+
+
+def settle(update):
+    """Tables, numbers and words. Are all as they should be?"""
+    good = True
+    for page in project.pages():
+        try:
+            text = page_values.fill(page, project.fill(page, lambda marker: page_tables.table(page, marker)))
+            good = project.settle(page, text, update) and good
+            if has_words(page):
+                good = project.settle(page, page_words.link_words(page), update) and good
+        except (OSError, ValueError, KeyError) as error:
+            project.say(f"{page}: {type(error).__name__}: {error}")
+            good = False
+    return good
+
+
+def main():
+    words = sys.argv[1:]
+    update = "--update" in words
+    if "outputs" in words:
+        problems = page_outputs.check(project.pages(), update)
+    else:
+        good = settle(update)
+        problems = [*page_snippets.missing_pages(), *page_rules.problems(project.pages())]
+        problems += [f"{page.relative_to(project.ROOT)}: {problem}" for page in project.pages()
+                     for problem in page_snippets.problems(page)]
+        if not good:
+            problems.append("some pages are old")
+    for problem in problems:
+        project.say(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

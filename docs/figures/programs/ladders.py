@@ -1,0 +1,133 @@
+"""Each chapter's steps beside the vendor's routine, from docs/results."""
+from page_tables import digits
+from plots import ladder, rows
+from style import BLUE, GREEN, GREY, HALF, ORANGE, PURPLE, Figure, figure
+
+
+def milliseconds(row):
+    return float(row["median_ms"])
+
+
+def bars_of(file, options, yardstick, extra=(), color=BLUE):
+    """A bar a step: its speed as a percentage of the yardstick's."""
+    found = [row for row in rows(file, options=options) if row["median_ms"]]
+    whole = next(milliseconds(row) for row in found if row["step"] == yardstick)
+    bars = []
+    for row in found:
+        kind, name = row["kind"], row["step"]
+        if kind not in ("step", "vendor", "pytorch") and name not in extra:
+            continue
+        steps = [other["step"] for other in found if other["kind"] == "step"]
+        label = f"{steps.index(name) + 1} {name}" if kind == "step" else name
+        percent = 100 * whole / milliseconds(row)
+        text = f"{percent:.{0 if percent >= 9.95 else 1}f} %   {digits(milliseconds(row))} ms"
+        bars.append((label, percent, text, color if kind == "step" else GREY))
+    return bars
+
+
+def of_steps(file, options, yardstick, note, extra=(), color=BLUE):
+    bars = bars_of(file, options, yardstick, extra, color)
+    title = note + ": " + ", ".join(f"{label} {value:.0f} %" for label, value, _, _ in bars)
+    return ladder(title, note, bars)
+
+
+@figure("01_ladder")
+def naive():
+    return of_steps("01.csv", "--m 4096", "cuBLAS", "4096×4096×4096, fp32, H200: speed beside cuBLAS")
+
+
+@figure("02_ladder")
+def tiled():
+    return of_steps("02.csv", "--m 4096 --n 4096 --k 4096", "cuBLAS", "4096×4096×4096, fp32, H200: speed beside cuBLAS")
+
+
+@figure("03_ladder")
+def masked():
+    names = {"torch.bmm": "torch bmm, no mask", "torch.bmm + masked_fill": "torch + masked_fill",
+             "torch.bmm + masked_fill_": "torch + masked_fill_"}
+    found = [row for row in rows("03.csv", options="--batch 128 --m 1024 --n 1024 --k 64 --mask causal")
+             if row["median_ms"] and (row["kind"] in ("step", "vendor") or row["step"] in names)]
+    whole = next(milliseconds(row) for row in found if row["kind"] == "vendor")
+    bars, steps = [], 0
+    for row in found:
+        steps += row["kind"] == "step"
+        label = f"{steps} {row['step']}" if row["kind"] == "step" else names.get(row["step"], row["step"])
+        percent = 100 * whole / milliseconds(row)
+        bars.append((label, percent, f"{percent:.0f} %   {milliseconds(row):.3g} ms",
+                     GREEN if row["kind"] == "step" else GREY))
+    note = "128 × (1024×64 · 64×1024), causal, fp32, H200: speed beside cuBLAS + fill"
+    return ladder(note + ": " + ", ".join(f"{label} {value:.0f} %" for label, value, _, _ in bars), note, bars)
+
+
+@figure("04_ladder")
+def softmax():
+    return of_steps("04.csv", "--rows 16384 --cols 4096", "plain copy of x",
+                    "16384 rows of 4096 columns, fp32, H200: speed beside a plain copy", extra=("plain copy of x",),
+                    color=GREEN)
+
+
+@figure("06_ladder")
+def flash():
+    return of_steps("06.csv", "--batch 8 --heads 12 --seq 1024", "chapter 05",
+                    "8×12 heads, 1024 tokens, head size 64, causal, fp32, H200: speed beside chapter 05's best",
+                    color=GREEN)
+
+
+UNFUSED = "--batch 8 --seq 1024 --channels 768 --heads 12"
+
+
+def attention_times(options):
+    """Chapter 05 at exactly these options: milliseconds by step and by stage."""
+    return {row["step"].split(" (")[0]: milliseconds(row) for row in rows("05.csv")
+            if row["options"] == options and row["median_ms"]}
+
+
+@figure("05_ladder")
+def unfused():
+    """100 % are both products alone, as cuBLAS computes them: all else is what the pipeline adds."""
+    found, halved = attention_times(UNFUSED), attention_times("--part strips " + UNFUSED)
+    products, bars = found["scores"] + found["values"], []
+    for label, ms, color in (
+            ("1 unfused", found["unfused"], GREEN), ("2 fused_softmax", found["fused_softmax"], GREEN),
+            ("3 strided", found["strided"], GREEN), ("4 row_in_registers", found["row_in_registers"], GREEN),
+            ("causal_strips", halved["causal_strips"], PURPLE), ("overlapped_strips", halved["overlapped_strips"], PURPLE),
+            ("both products alone", products, GREY), ("PyTorch, unfused", found["torch sdpa, math"], GREY),
+            ("PyTorch, fused", found["torch sdpa, memory-efficient"], GREY)):
+        bars.append((label, 100 * products / ms, f"{100 * products / ms:.0f} %   {ms:.3g} ms", color))
+    note = "8×12 heads, 1024 tokens, head size 64, causal, fp32, H200: speed beside cuBLAS's two products"
+    return ladder(note + ": " + ", ".join(f"{label} {value:.0f} %" for label, value, _, _ in bars), note, bars)
+
+
+@figure("05_time")
+def where_the_time_goes():
+    """Each pipeline as the sum of its stages, timed one by one."""
+    figure = Figure(760, 302, "Where the time of each pipeline goes, from the times of its stages: in fp32 the two products"
+                    " take less than half of step 1, in TF32 a quarter; step 4 leaves little else than the products")
+    left, scale, y = 150, 560 / 1.6, 60
+    kinds = (("products", BLUE), ("scale, mask, softmax", PURPLE), ("permutes", ORANGE))
+    figure.text(10, 22, "Where the time goes: stages timed one by one, ms, H200", 13, bold=True)
+    x = left
+    for words, color in kinds:
+        figure.rect(x, 34, 12, 12, color, HALF, 0)
+        figure.text(x + 18, 44, words, 12)
+        x += 18 + 7 * len(words) + 20
+    for precision, options in (("fp32", UNFUSED), ("TF32", UNFUSED + " --tf32")):
+        found = attention_times(options)
+        products = found["scores"] + found["values"]
+        moved = found["permute"] + found["unpermute"]
+        figure.text(10, y + 10, precision, 13, bold=True)
+        for label, between, around in (("1 unfused", found["scale_mask"] + found["softmax"], moved),
+                                       ("2 fused_softmax", found["scale_mask_softmax"], moved),
+                                       ("3 strided", found["scale_mask_softmax"], 0),
+                                       ("4 row_in_registers", found["masked_softmax"], 0)):
+            figure.text(left - 8, y + 9, label, 12.5, anchor="end", middle=True)
+            x = left
+            for (_, color), ms in zip(kinds, (products, between, around)):
+                figure.rect(x, y + 2, ms * scale, 16, color, HALF, 0)
+                if ms * scale > 34:
+                    figure.text(x + ms * scale / 2, y + 10, f"{ms:.2f}", 11, anchor="middle", middle=True)
+                x += ms * scale
+            figure.text(x + 8, y + 10, f"{products + between + around:.2f}", 12, middle=True)
+            y += 26
+        y += 16
+    return figure

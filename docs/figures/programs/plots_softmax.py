@@ -1,0 +1,44 @@
+"""Chapter 04: how fast each step is beside a copy, over the length of a row."""
+from plots import Axis, Plot, rows
+from style import BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, RED, Figure, figure
+
+
+def percents(step):
+    """(columns, percent of the copy's speed at the same size), by columns."""
+    copies = {row["options"]: float(row["median_ms"]) for row in rows("04.csv", step="plain copy of x")}
+    return sorted((int(row["options"].split()[-1]), 100 * copies[row["options"]] / float(row["median_ms"]))
+                  for row in rows("04.csv", step=step))
+
+
+# By step: its color, its dashes, the columns where it has a way of its own (elsewhere it calls another step), and
+# where its label stands: at which point, and how far from it.
+CURVES = {
+    "1 thread_per_row": (RED, "", (0, 1e9), dict(dy=-10)),
+    "2 block_per_row": (ORANGE, "", (0, 1e9), dict(dy=4)),
+    "3 online": (PURPLE, "", (0, 1e9), dict(dy=-6)),
+    "torch.softmax": (GREY, "5 4", (0, 1e9), dict()),
+    "4 row_on_chip": (BLUE, "", (0, 32768), dict(at=0, dx=62, dy=-84)),
+    "5 warp_per_row": (GREEN, "", (0, 1024), dict(at=0, dx=2, dy=-14)),
+    "6 row_in_shared": (BLUE, "7 3", (0, 50257), dict(at=-2, dx=-4, dy=18, anchor="end")),
+    "7 cluster": (PURPLE, "7 3", (32769, 1e9), dict()),
+}
+
+
+@figure("04_bandwidth")
+def bandwidth():
+    series = {name: percents(name.split()[-1]) for name in CURVES}
+    best = percents("any_row")
+    ends = "; ".join(f"{name} {points[0][1]:.0f} % at {points[0][0]} columns and {points[-1][1]:.0f} % at {points[-1][0]}"
+                     for name, points in [*series.items(), ("8 any_row", best)])
+    f = Figure(760, 400, "Speed of each step as a percentage of a plain copy's, over the columns of a row: " + ends)
+    plot = Plot(f, 44, 36, 570, 310, Axis(128, 131072, log=True), Axis(0, 110))
+    plot.y_axis("speed as % of a plain copy of the same matrix, H200", [0, 20, 40, 60, 80, 100])
+    plot.x_axis("columns of a row, where the matrix has 67 million elements",
+                [128, 512, 1024, 4096, 16384, 32768, 65536, 131072], str)
+    edge = [f"{plot.x(x):.1f} {plot.y(y) - 6:.1f}" for x, y in best]
+    edge += [f"{plot.x(x):.1f} {plot.y(y) + 6:.1f}" for x, y in reversed(best)]
+    f.path("M" + "L".join(edge) + "z", GREEN, 0, fill=PALE)
+    f.text(plot.x(4096), plot.y(best[3][1]) - 17, "8 any_row: the wide band", 12, GREEN, "middle", True)
+    for name, (color, dash, (low, high), label) in CURVES.items():
+        plot.curve([point for point in series[name] if low <= point[0] <= high], color, name, dash=dash, **label)
+    return f

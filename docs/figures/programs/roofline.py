@@ -1,0 +1,58 @@
+"""Every step of every chapter under the roofline of the device, from docs/results."""
+from plots import Axis, Plot, rows
+from style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, TEXT, Figure, figure
+
+# Chapter, file, size, color, where its name stands beside the highest point.
+PROBLEMS = [
+    ("01", "01.csv", "--m 4096", GREY, (-8, 0)),
+    ("02", "02.csv", "--m 4096 --n 4096 --k 4096", BLUE, (-8, 26)),
+    ("03, causal", "03.csv", "--batch 128 --m 1024 --n 1024 --k 64 --mask causal", ORANGE, (8, 0)),
+    ("04", "04.csv", "--rows 16384 --cols 4096", PURPLE, (8, 4)),
+    ("05", "05.csv", "--batch 8 --seq 1024 --channels 768 --heads 12", RED, (8, 8)),
+    ("06", "06.csv", "--batch 8 --heads 12 --seq 1024 --head-dim 64", GREEN, (8, -6)),
+]
+BESIDE = {"01": 0.82, "05": 1.2}  # beside chapters 02 and 06, which have the same problem
+
+
+def steps(file, size):
+    """(FLOP per byte, TFLOP/s) of each step."""
+    found = [row for row in rows(file, kind="step", options=size) if row["median_ms"]]
+    first = found[0]["options"]
+    return [(float(row["flop"]) / float(row["bytes"]), float(row["flop"]) / float(row["median_ms"]) / 1e9)
+            for row in found if row["options"] == first]
+
+
+def ceilings():
+    """TFLOP/s and TB/s, as the programs measured them: `of_bound` is the time at the ceiling over the time."""
+    product = rows("02.csv", kind="step")[0]
+    softmax = rows("04.csv", kind="step")[0]
+
+    def at_ceiling(row, what):
+        return float(row[what]) / (float(row["of_bound"]) * float(row["median_ms"])) / 1e9
+    return at_ceiling(product, "flop"), at_ceiling(softmax, "bytes")
+
+
+@figure("roofline")
+def roofline():
+    peak, copy = ceilings()
+    figure = Figure(760, 430, f"Roofline of an H200: {copy:.2f} TB/s and {peak:.0f} TFLOP/s. Each chapter's problem is "
+                              "a column of points, one a step, that climbs towards the roof")
+    plot = Plot(figure, 70, 40, 620, 330, Axis(0.25, 2000, log=True), Axis(0.05, 200, log=True))
+    plot.y_axis("TFLOP/s", [0.1, 1, 10, 100])
+    plot.x_axis("FLOP per byte that must move at least", [0.25, 1, 4, 16, 64, 256, 1024], text=lambda x: f"{x:g}")
+    ridge = peak / copy
+    plot.curve([(0.25, copy * 0.25), (ridge, peak), (2000, peak)], TEXT, dots=False)
+    figure.text(plot.x(1.9), plot.y(copy * 1.9) - 12, f"copy, {copy:.2f} TB/s", 12, anchor="end")
+    figure.text(plot.x(60), plot.y(peak) - 4, f"multiply-adds, {peak:.0f} TFLOP/s", 12, anchor="middle")
+    figure.line(plot.x(ridge), plot.y(peak), plot.x(ridge), plot.y(0.05), GREY, 1, "2 5")
+    figure.text(plot.x(ridge) - 6, plot.y(0.06), "ridge", 11, anchor="end")
+    for name, file, size, color, (dx, dy) in PROBLEMS:
+        points = steps(file, size)
+        xs = points[0][0] * BESIDE.get(name, 1)
+        low, high = min(y for _, y in points), max(y for _, y in points)
+        figure.line(plot.x(xs), plot.y(low), plot.x(xs), plot.y(high), color, 1)
+        for _, y in points:
+            plot.point(xs, y, color)
+        figure.text(plot.x(xs) + dx, plot.y(high) + dy, name, 12, color, "start" if dx > 0 else "end", bold=True,
+                    middle=True)
+    return figure
