@@ -189,7 +189,8 @@ class Pages(Scratch):
     def test_markers_of_snippets(self):
         self.assert_says("```cpp\nanything\n```\n", "does not name its file")  # on a chapter's page
         self.assert_says("```cpp\nanything\n```\n", page="docs/setup.md")
-        self.assert_says("```sh\nls\n```\n```\nplain\n```\n")
+        self.assert_says("```sh\nls\n```\n```text\nplain\n```\n")
+        self.assert_says("```\nplain\n```\n", "says neither its language nor which command prints it")
         self.assert_says("<!-- from a/none.cu -->\n```cpp\ng();\n```\n", "there is no file a/none.cu")
         self.assert_says("<!-- from a/step.cu -->\nprose\n", "no snippet follows")
         self.assert_says("prose\n<!-- from a/step.cu -->\n", "no snippet follows")
@@ -202,7 +203,7 @@ class Pages(Scratch):
     def test_links(self):
         self.assert_says("# T\n[a](setup.md), [b](../README.md#a) and [c](../a/step.cu \"title\")\n")
         self.assert_says("# Part\n[web](https://example.org/x) [here](#part) [post](mailto:a@example.org)\n")
-        self.assert_says("`[not](a-link.md)`\n```\n[nor](this.md)\n```\n")
+        self.assert_says("`[not](a-link.md)`\n```md\n[nor](this.md)\n```\n")
         self.assert_says("[a](setup.md) [gone](gone.md)\n", "gone.md leads nowhere")
         self.assert_says("<img src=\"gone.svg\"> <a href=\"setup.md\">\n", "gone.svg leads nowhere")
         self.assert_says("[outside](../../README.md)\n", "leads nowhere")

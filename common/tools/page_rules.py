@@ -1,6 +1,8 @@
 """What every page keeps to. Used by pages.py."""
 import re
 
+import page_outputs
+import page_snippets
 import project
 
 DOCS = project.ROOT / "docs"
@@ -91,6 +93,14 @@ def figures_of_nowhere(page):
             yield f"\"{number}\" is no number between <!--= … --> and <!--/-->: which file holds it?"
 
 
+def outputs_of_nowhere(page):
+    """A block without a language is what a command prints, and says of which; one of another kind says `text`."""
+    snippets, _, _ = page_snippets.read(page_outputs.BLOCK.sub("", page.read_text()))
+    for language, name, _, _ in snippets:
+        if not language and not name:
+            yield "has a block that says neither its language nor which command prints it"
+
+
 def comments_that_show(page):
     """A sentence is no sentence any more where a line begins with a comment, and two dashes end one."""
     for number, line in enumerate(page.read_text().splitlines(), 1):
@@ -109,7 +119,7 @@ def two_words_for_one(page):
 def problems(pages):
     found = [*unused_figures(pages)]
     for page in pages:
-        rules = [dead_anchors, two_words_for_one, comments_that_show]
+        rules = [dead_anchors, two_words_for_one, comments_that_show, outputs_of_nowhere]
         if is_chapter(page) and page.parent == DOCS:
             rules += [wide_tables, figures_of_nowhere]
             if (project.ROOT / page.stem).is_dir():
