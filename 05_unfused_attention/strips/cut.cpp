@@ -8,7 +8,7 @@ namespace tutorial::unfused_attention::strips {
 namespace {
 
 constexpr int64_t TILE = 128;  // cuBLAS's kernels compute about 128×128 elements a block
-// With so many rows of tiles a product keeps an H200 busy; measured, the page has the times.
+// With so many rows of scores a product keeps an H200 busy: tried, docs/notes/05.md says what.
 constexpr int64_t ROWS_ALONE = 24576;
 constexpr int64_t ROWS_TOGETHER = 12288;
 

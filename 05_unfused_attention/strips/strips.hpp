@@ -1,8 +1,8 @@
 // Part strips of chapter 05: the causal half only.
 //
 // Half of S is masked, and the chapter's steps compute all of it. Here the queries are cut into
-// strips, and a strip is multiplied with the keys before its end: what comes later none of its
-// queries sees. The steps go on from the chapter's row_in_registers, and have its kernel.
+// strips, and a strip is multiplied with the keys before its end: none of its queries sees any
+// later key. The steps go on from the chapter's row_in_registers, and have its kernel.
 //
 // An infinite or NaN v spoils fewer queries than in the chapter: a query in strip s is multiplied
 // with the keys before the end of strip s and with no other.
@@ -81,7 +81,7 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "four strips at once, each on a stream"},
 };
 
-/// Of overlapped_strips. Measured: 2, 3 and 8 are slower (docs/05_strips.md).
+/// Of overlapped_strips. Tried: 2, 3 and 8 are slower (docs/notes/05.md).
 inline constexpr int64_t MOST_STREAMS = 4;
 
 /// How a step cuts.

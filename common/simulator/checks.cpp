@@ -363,7 +363,7 @@ void Checks::foreign_access(uintptr_t address, size_t bytes, AccessKind kind,
   if (!is_mapped(address) || !is_mapped(address + bytes - 1)) return;
   found(
       "  host memory in a kernel\n"
-      "  likely: a pointer to a variable or an array of the host was passed; a kernel needs device "
+      "  likely: a pointer to a variable or an array of the host was passed; a kernel needs global "
       "memory (cudaMalloc) and a copy (cudaMemcpy)\n");
 }
 

@@ -54,7 +54,9 @@ void host_access(const void* address, const void* instruction);
 
 // ---- Errors of the runtime. The last error is per host thread, a kernel's fault the device's.
 
-void set_last_error(cudaError_t error);
+void set_last_error(cudaError_t error, bool of_a_launch = false);
+/// Did a launch leave the last error? Only cudaGetLastError tells it; a call also returns its own.
+bool last_error_is_of_a_launch();
 /// The device's fault, which is then forgotten.
 cudaError_t take_kernel_fault();
 /// A kernel's fault shows at cudaGetLastError, or else at the next call that waits for the device.

@@ -254,7 +254,7 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
                                            "kernels\n");
   const cudaError_t refused = check_limits(launch);
   if (refused != cudaSuccess) {
-    set_last_error(refused);
+    set_last_error(refused, true);
     return;
   }
   const Operation operation =

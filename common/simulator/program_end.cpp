@@ -12,17 +12,21 @@
 namespace {
 
 void at_end(int status, void*) {
+  const bool of_launch = simulator::last_error_is_of_a_launch();
   const cudaError_t error = cudaGetLastError();
   const bool found = !simulator::last_finding().empty();
   std::fflush(nullptr);
   const unsigned launches = simulator::launches_made();
   if (found)
-    std::fputs("The checks found what is said above; docs/try.md says how to read it.\n", stderr);
+    std::fputs("The checks found what is said above; docs/simulator.md says how to read it.\n",
+               stderr);
   else if (error != cudaSuccess)
-    std::fprintf(stderr,
-                 "The program did not ask for this error: %s (%s). Ask cudaGetLastError() after "
-                 "each launch.\n",
-                 cudaGetErrorName(error), cudaGetErrorString(error));
+    std::fprintf(
+        stderr, "%s: %s (%s). %s\n",
+        of_launch ? "The program did not ask for this error" : "A call returned this error",
+        cudaGetErrorName(error), cudaGetErrorString(error),
+        of_launch ? "Ask cudaGetLastError() after each launch."
+                  : "Look at what each call returns.");
   else if (launches > 0 && simulator::checks_are_on())
     std::fprintf(stderr, "%u launch%s; the checks found nothing.\n", launches,
                  launches == 1 ? "" : "es");

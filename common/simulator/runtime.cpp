@@ -12,10 +12,11 @@ namespace simulator {
 namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
+thread_local bool of_launch = false;                  // that error
 std::atomic<cudaError_t> kernel_fault = cudaSuccess;  // whichever host thread launched it
 
 cudaError_t done(cudaError_t error) {
-  if (error != cudaSuccess) last_error = error;
+  if (error != cudaSuccess) set_last_error(error);
   return error;
 }
 
@@ -80,11 +81,15 @@ std::map<const void*, size_t> opted_in;  // dynamic shared memory that cudaFuncS
 
 }  // namespace
 
-void set_last_error(cudaError_t error) {
+void set_last_error(cudaError_t error, bool of_a_launch) {
   last_error = error;
+  of_launch = of_a_launch;
+}
+bool last_error_is_of_a_launch() {
+  return of_launch;
 }
 void set_kernel_fault(cudaError_t error) {
-  last_error = error;
+  set_last_error(error, true);
   kernel_fault = error;
 }
 

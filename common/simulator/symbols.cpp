@@ -310,9 +310,11 @@ class Addr2line {
       if (number == 0) continue;
       const SourcePlace place{line.substr(0, colon), number};
       if (first.line == 0) first = place;
-      // What __ldg() and std::max() do is the doing of the kernel that calls them.
+      // What __ldg(), std::max() and load4() do is the doing of the kernel that calls them.
       const bool is_library = place.path.starts_with("/usr/") ||
-                              place.path.find("/simulator/include/") != place.path.npos;
+                              place.path.find("/simulator/include/") != place.path.npos ||
+                              place.path.ends_with("/common/kernel/vector4.cuh") ||
+                              place.path.ends_with("/common/kernel/async_copy.cuh");
       if (best.line == 0 && !is_library) best = place;
     }
     read_line();  // "??:0"

@@ -38,9 +38,14 @@ def command(words):
     raise ValueError(f"a page shows the output of a command that no test runs: {' '.join(words)}")
 
 
+# As ./learn says it; and one kind of CPU for the BLAS, whose last digits differ from one to the next.
+ENVIRONMENT = {"TUTORIAL_CPU_REASON": "no NVIDIA driver", "OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "1"}
+
+
 def output_of(what):
     ran = subprocess.run(list(map(str, command(shlex.split(what)))), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         stdin=subprocess.DEVNULL, cwd=project.ROOT, text=True, errors="replace")
+                         stdin=subprocess.DEVNULL, cwd=project.ROOT, text=True, errors="replace",
+                         env={**os.environ, **ENVIRONMENT})
     return "".join(line.rstrip() + "\n" for line in ran.stdout.splitlines())
 
 

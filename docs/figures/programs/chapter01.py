@@ -30,7 +30,7 @@ def index():
                                               ("C[row][col] is", "C[row * N + col]", GREEN))):
         f.text(470, 60 + i * 50, words, 12, code=True)
         f.text(470, 80 + i * 50, code, 13, color, code=True, bold=True)
-    f.lines(470, 226, ["A number is the element's place", "in memory. The number of the row", "is multiplied by the length of a row."], 12)
+    f.lines(470, 226, ["The numbers are places in memory,", "not values. The number of the row", "is multiplied by the length of a row."], 12)
     f.text(40, 362, "A in memory: row 2 is 6 neighbours", 12, BLUE)
     f.grid(40, 370, 1, 24, 13, BLUE, 22, lambda row, col: (BLUE, HALF if 12 <= col < 18 else PALE))
     f.text(390, 362, "B in memory: column 3 is every 5th place", 12, ORANGE)
@@ -40,9 +40,9 @@ def index():
 
 @figure("01_blocks")
 def blocks():
-    f = Figure(760, 262, "A 20×70 result and 3×3 blocks of 8×32 threads. They reach over the edges of C. Thread (5, 3) of "
+    f = Figure(760, 284, "A 20×70 result and 3×3 blocks of 8×32 threads. They reach over the edges of C. Thread (5, 3) of "
                          "block (2, 1) has row 11 and column 69")
-    x, y, s = 60, 52, 6
+    x, y, s = 60, 52, 7
     f.text(10, 18, "C has 20 rows and 70 columns; a block has 32 × 8 threads; the grid has 3 × 3 blocks", 13, bold=True)
     f.rect(x, y, 70 * s, 20 * s, GREEN, PALE, 0)
     f.rect(x + 70 * s, y, 26 * s, 20 * s, RED, PALE, 0)
@@ -50,13 +50,13 @@ def blocks():
     for by in range(3):
         for bx in range(3):
             f.rect(x + bx * 32 * s, y + by * 8 * s, 32 * s, 8 * s, GREY, 0, 1)
-            f.text(x + (bx + 1) * 32 * s - 8, y + by * 8 * s + 40, f"block ({bx},{by})", 12, anchor="end")
+            f.text(x + (bx + 1) * 32 * s - 8, y + by * 8 * s + 18, f"block ({bx},{by})", 12, anchor="end")
     f.rect(x + 69 * s, y + 11 * s, s, s, GREEN, SOLID, 0)
-    f.arrow(x + 78 * s, 216, x + 70.3 * s, y + 12.4 * s, GREEN)
-    f.text(x + 96 * s, 230, "thread (5,3) of block (2,1):", 12, GREEN, "end")
-    f.text(x + 96 * s, 250, "row 1·8 + 3 = 11, col 2·32 + 5 = 69", 12, GREEN, "end")
-    f.text(x, 230, "red: threads past the edge of C,", 12, RED)
-    f.text(x, 250, "which the guard sends home", 12, RED)
+    f.arrow(x + 76 * s, 236, x + 70.3 * s, y + 12.4 * s, GREEN)
+    f.text(x + 96 * s, 252, "thread (5,3) of block (2,1):", 12, GREEN, "end")
+    f.text(x + 96 * s, 272, "row 1·8 + 3 = 11, col 2·32 + 5 = 69", 12, GREEN, "end")
+    f.text(x, 252, "red: threads past the edge of C,", 12, RED)
+    f.text(x, 272, "which the guard sends home", 12, RED)
     f.arrow(x, 40, x + 120, 40)
     f.text(x + 128, 44, "x counts columns", 12)
     f.arrow(44, y, 44, y + 100)

@@ -43,8 +43,8 @@ def tile():
     fig.text(a + 4 * cell, top + 6 * cell + 16, "M × K", 12, anchor="middle")
     fig.text(left + 3 * cell, top + 6 * cell + 16, "M × N", 12, anchor="middle")
     fig.text(left + 6 * cell + 8, 46, "K × N", 12)
-    fig.arrow(a + 3 * cell, top + 2 * cell - 5, a + 6 * cell, top + 2 * cell - 5, BLUE, 2)
-    fig.arrow(left + 3 * cell - 5, 12 + 3 * cell, left + 3 * cell - 5, 12 + 6 * cell, ORANGE, 2)
+    fig.arrow(a + 4 * cell + 3, top + 2.5 * cell, a + 7 * cell, top + 2.5 * cell, BLUE, 2)
+    fig.arrow(left + 3.5 * cell, 12 + 4 * cell + 3, left + 3.5 * cell, 12 + 7 * cell, ORANGE, 2)
     x, y = left + 6 * cell + 36, 118
     fig.heading(x, y, "A turn of the loop")
     fig.lines(x, y + 26, ["1  all threads of the block bring", "    a tile of A and a tile of B", "2  each thread adds products of",
@@ -57,7 +57,8 @@ def tile():
 @figure("02_levels")
 def levels():
     fig = Figure(760, 286, "From global memory to shared memory to registers, and how many products a float serves each "
-                           "time it is fetched: 1 in chapter 01, 16 in step 1, 128 in step 2, up to 256 in step 7")
+                           "time it is fetched: 1 in chapter 01; 16 and 1 in step 1; 128 and 8 in step 2; in step 7 256 and 8 for a "
+                           "float of A, 128 and 16 for one of B")
     boxes = ((250, "global memory", "all threads", GREY), (430, "shared memory", "one block", PURPLE),
              (610, "registers", "one thread", GREEN))
     for x, name, who, color in boxes:
@@ -68,9 +69,9 @@ def levels():
     fig.arrow(572, 39, 607, 39, width=2)
     fig.text(410, 92, "products per float", 12, anchor="middle")
     fig.text(590, 92, "products per float", 12, anchor="middle")
-    rows = (("chapter 01", "one element a thread", "1", None), ("step 1", "a 16×16 tile a block", "16", "1"),
-            ("step 2", "… and 8×8 elements a thread", "128", "8"),
-            ("step 7", "128×256 a block, 16×8 a thread", "128 or 256", "8 or 16"))
+    rows = (("chapter 01", "one element per thread", "1", None), ("step 1", "a 16×16 tile per block", "16", "1"),
+            ("step 2", "128×128 per block, 8×8 per thread", "128", "8"),
+            ("step 7", "128×256 per block, 16×8 per thread", "256 (A) or 128 (B)", "8 (A) or 16 (B)"))
     for i, (step, what, first, second) in enumerate(rows):
         y = 126 + i * 42
         fig.line(10, y - 19, 750, y - 19, width=0.5, dash="2 4")
@@ -169,7 +170,7 @@ def patch():
 
 @figure("02_banks")
 def banks():
-    fig = Figure(760, 300, "Eight threads read four floats of B each. In step 2 they meet 16 banks with two words each, so it "
+    fig = Figure(760, 300, "Eight threads read four floats of B each, in the first of two reads. In step 2 they meet 16 banks with two words each, so it "
                            "takes two passes. In step 3 they meet all 32 banks with one word each: one pass")
     left, cell = 70, 21
     def strip(y):
@@ -177,7 +178,7 @@ def banks():
         for i in range(32):
             fig.rect(left + i * cell, y, cell - 1, 22, GREY, FAINT, 0)
             fig.text(left + i * cell + (cell - 1) / 2, y + 11, i, 11, TEXT, "middle", middle=True)
-    fig.heading(10, 20, "Step 2: thread tx reads Bs[k][8·tx] to Bs[k][8·tx + 3]")
+    fig.heading(10, 20, "Step 2: thread tx reads Bs[k][8·tx] to Bs[k][8·tx + 3], the first of its two reads")
     strip(34)
     for thread in range(8):
         y = 60 + thread // 4 * 26
@@ -186,14 +187,14 @@ def banks():
     fig.text(left - 10, 99, "pass 2", 12, RED, anchor="end", middle=True)
     for i in range(4):
         fig.text(left + (8 * i + 6) * cell, 85, "idle", 11.5, anchor="middle", middle=True)
-    fig.heading(10, 152, "Step 3: thread tx reads Bs[k][4·tx] to Bs[k][4·tx + 3]")
+    fig.heading(10, 152, "Step 3: thread tx reads Bs[k][4·tx] to Bs[k][4·tx + 3], the first of its two reads")
     strip(166)
     for thread in range(8):
         box(fig, left + thread * 4 * cell, 192, 4 * cell - 1, 24, f"thread {thread}", ORANGE, HALF)
     fig.text(left - 10, 205, "pass 1", 12, anchor="end", middle=True)
     fig.lines(10, 246, ["A word is 4 bytes. The word with index i lies in bank i mod 32. In a pass each bank gives one word.",
-                        "A warp's read of 16 bytes a thread is served for 8 threads at a time, so it takes 4 passes;",
-                        "2 are enough where neighbouring threads want the same 16 bytes."], 12.5, 20)
+                        "A warp's read of 16 bytes per thread is served for 8 threads at a time. Here are the first 8 of a warp,",
+                        "in the first of the two reads; the other 24 threads and the second read look alike."], 12.5, 20)
     return fig
 
 
@@ -239,7 +240,7 @@ def alignment():
         for i in range(0, 25, 4):
             fig.line(left + i * cell - 0.5, y + 8, left + i * cell - 0.5, y + 46, TEXT, 1.5)
             fig.text(left + i * cell + (3 if i < 24 else -3), y + 13, f"{4 * i}", 11, anchor="start" if i < 24 else "end")
-    fig.text(left, 246, "upright lines: multiples of 16 bytes, where one 16-byte load may begin; the numbers are bytes", 12.5)
+    fig.text(left, 246, "vertical lines: where a 16-byte load may begin; the numbers above are bytes. In the boxes: row, column", 12.5)
     return fig
 
 
@@ -353,7 +354,8 @@ def fragments():
     fig.text(10, 137, "multiply", 12, middle=True)
     fig.text(10, 173, "read", 12, middle=True)
     box(fig, left, 158, 34, 30, "r0", PURPLE, HALF)
-    x, names = left + 70, ("0", "1", "…", "6", "7", "0")
+    fig.text(left + 40, 173, "set 0", 11.5, middle=True)
+    x, names = left + 82, ("0", "1", "…", "6", "7", "0")
     for n, name in enumerate(names):
         if n == 4:
             fig.line(x + 4, 112, x + 4, 214, TEXT, 1.5, "4 3")
@@ -369,7 +371,7 @@ def fragments():
         x += width
     fig.text(left, 208, "r1: read the operands of k = 1", 12, PURPLE)
     fig.text(left, 228, "set 0, set 1: into which registers", 12)
-    fig.text(left, 272, "The tile has 8 values of k, 0 to 7. r0 behind the dashed line belongs to the next tile: it is read while the", 12.5)
+    fig.text(left, 272, "A tile has 8 values of k, 0 to 7. r0 after the dashed line belongs to the next tile: it is read while the", 12.5)
     fig.text(left, 290, "products of k = 7 run. So at the start of a tile no warp waits for its first operands.", 12.5)
     return fig
 
@@ -394,8 +396,8 @@ def serpentine():
                 fig.path(f"M{side} {y + i * cell + 20}V{y + (i + 1) * cell + 20}", GREEN, 2)
             elif i < 3:
                 fig.path(f"M{b - 2} {y + i * cell + 26}L{a} {y + (i + 1) * cell + 13}", RED, 1.5, "4 3", True)
-    fig.lines(510, 76, ["sum += a · b reads three registers.", "The register file gives two in a cycle,", "so one of the three should be kept",
-                        "from the product before."], 12.5, 20)
+    fig.lines(510, 76, ["sum += a · b reads three registers.", "The register file gives two in a cycle,", "one of each bank. So one of the three",
+                        "should be kept from before."], 12.5, 20)
     fig.text(510, 172, "red: a and b both change,", 12.5, RED)
     fig.text(510, 190, "nothing can be kept", 12.5, RED)
     return fig
@@ -403,30 +405,34 @@ def serpentine():
 
 @figure("02_spread")
 def spread():
-    fig = Figure(760, 246, "A thread's six copies of a tile. Step 8 begins all of them right after the barrier, and the products "
-                           "stand behind. Step 9 begins three with k = 0 and three with k = 1")
-    left, unit = 96, 78
+    fig = Figure(760, 268, "A thread's six copies of a tile. In step 8 all six begin after the products of k = 7, at the start of a "
+                           "tile, and the products of k = 0 wait for them. In step 9 three begin with k = 0 and three with k = 1")
+    left, unit = 24, 98
     kinds = [BLUE] * 4 + [ORANGE] * 2
-    fig.heading(10, 20, "Step 8: all copies before the first products")
-    fig.line(left - 6, 28, left - 6, 96, TEXT, 1.5, "4 3")
-    for c, color in enumerate(kinds):
-        box(fig, left + c * 18, 36, 16, 22, c, color, HALF, 11)
-    for k in range(6):
-        box(fig, left + 112 + k * unit, 36, unit - 2, 22, f"products {k}" if k < 5 else "…", GREEN, HALF, 11.5)
-    fig.text(left, 82, "all warps begin their copies now: the queue of the load unit is full, and the reads of operands wait in it", 12, RED)
-    fig.heading(10, 130, "Step 9: three with k = 0, three with k = 1")
-    fig.line(left - 6, 138, left - 6, 206, TEXT, 1.5, "4 3")
-    x = left
-    for k in range(7):
-        for c in range(3 * k, 3 * k + 3) if k < 2 else ():
-            box(fig, x, 146, 16, 22, c, kinds[c], HALF, 11)
-            x += 18
-        box(fig, x, 146, unit - 2, 22, f"products {k}" if k < 6 else "…", GREEN, HALF, 11.5)
-        x += unit
-        if k == 6:
-            break
-    fig.text(left, 192, "the first copies leave the queue while there is something to multiply", 12, GREEN)
-    fig.text(10, 234, "dashed: the barrier after which the other buffer is free. Blue: copies of A, a float each; orange: of B, four floats.", 12.5)
+
+    def panel(y, title, first, words, color):
+        """first: how many copies begin before the products of k = 0."""
+        fig.heading(10, y, title)
+        fig.line(left - 5, y + 10, left - 5, y + 58, TEXT, 1.5, "4 3")
+        x, begun = left, 0
+        for k in (7, 0, 1, 2, 3, None):
+            upto = {0: first, 1: 6}.get(k, begun)
+            for c in range(begun, upto):
+                box(fig, x, y + 18, 16, 24, c, kinds[c], HALF, 11)
+                x += 18
+            begun = upto
+            box(fig, x, y + 18, unit - 2, 24, "…" if k is None else f"products {k}", GREEN, HALF, 11.5)
+            if k == 7:
+                fig.line(x + unit - 0.5, y + 10, x + unit - 0.5, y + 58, TEXT, 1, "1 3")
+            x += unit + (1 if k == 7 else 0)
+        fig.lines(left + unit + 8, y + 62, words, 12, 17, color=color)
+
+    panel(20, "Step 8: all six at the start of a tile", 6,
+          ["All warps begin their copies now. The queue of the load unit is full,", "and the reads of operands wait in it."], RED)
+    panel(132, "Step 9: three with k = 0, three with k = 1", 3,
+          ["The first copies leave the queue while there is something to multiply."], GREEN)
+    fig.lines(10, 236, ["Dashed: the barrier after which the other buffer is free. Dotted: here a tile ends and the next begins.",
+                        "Blue: copies of A, one float each; orange: copies of B, four floats each."], 12.5, 19)
     return fig
 
 
@@ -517,5 +523,5 @@ def padded_rows():
     for y, last in ((42, 20), (160, 24)):
         for i in range(0, last + 1, 4):
             fig.line(left + i * cell - 0.5, y - 6, left + i * cell - 0.5, y + 36, TEXT, 1.5)
-    fig.text(left, 250, "upright lines: multiples of 16 bytes", 12.5)
+    fig.text(left, 250, "vertical lines: multiples of 16 bytes", 12.5)
     return fig

@@ -76,7 +76,7 @@ def pencil():
 
 @figure("03_two_passes")
 def two_passes():
-    f = Figure(760, 232, "Step 1 writes all of C with the products, and a second kernel reads the mask and writes the"
+    f = Figure(760, 258, "Step 1 writes all of C with the products, and a second kernel reads the mask and writes the"
                          " masked half again. Step 2 writes each element of C once")
     def operands(y):
         f.rect(10, y, 34, 60, BLUE, PALE, 1)
@@ -114,6 +114,7 @@ def two_passes():
     result(308, 156, True)
     f.text(390, 180, "each element of C is written once: a product or the fill value;", 12)
     f.text(390, 196, "products of whole blocks that nobody would see are left out", 12)
+    legend(f, 10, 248, (((GREEN, PALE), "a product"), ((PURPLE, HALF), "the fill value")), 100)
     return f
 
 
@@ -223,33 +224,38 @@ def block_list():
     strip(128, "in the list", listed)
     f.text(210, 190, "live block number q of 10 goes to place q · 16 / 10, rounded down", 12)
     legend(f, 210, 222, (((GREEN, PALE), "multiplies"), ((GREY, FAINT), "only stores the fill value")), 110)
-    f.lines(10, 218, ["columns right of", "the diagonal: fill"], 12, 15)
+    f.lines(10, 218, ["blocks right of", "the diagonal: fill"], 12, 15)
     return f
 
 
 @figure("03_tile")
 def tile():
-    f = Figure(760, 342, "A tile of 64×128 elements of C. Each of four warps owns 32×64 of it. One lane owns eight rows of"
-                         " four columns, and the same eight rows of four columns 32 further right")
+    f = Figure(760, 342, "A tile of 64×128 elements of C. Each of four warps owns 32×64 of it. Each lane owns eight rows"
+                         " of four columns, and the same eight rows of four columns 32 further right. Lanes 0, 2, 4 … 14"
+                         " lie side by side and store 128 bytes of one row")
     scale, left, top = 4, 10, 50
     f.heading(left, 20, "a tile of C: 64×128 elements, 128 threads")
     for warp in range(4):
         x, y = left + warp % 2 * 64 * scale, top + warp // 2 * 32 * scale
-        f.rect(x + 1, y + 1, 64 * scale - 2, 32 * scale - 2, GREEN, PALE if warp in (0, 3) else FAINT, 1.2)
-        f.text(x + 64 * scale - 8, y + 32 * scale - 10, f"warp {warp}: 32×64", 12, anchor="end")
-    for lane, color in ((0, PURPLE), (1, BLUE)):
-        row, col = (lane // 16 * 2 + lane % 2) * 8, lane // 2 % 8 * 4
-        for half in range(2):
-            x = left + (col + 32 * half) * scale
-            f.rect(x, top + row * scale, 4 * scale, 8 * scale, color, SOLID, 0)
-    f.text(left + 24, top + 17, "lane 0: 8×4", 12, PURPLE, middle=True)
-    f.text(left + 24, top + 49, "lane 1", 12, BLUE, middle=True)
-    f.text(left + 152, top + 17, "and 8×4", 12, PURPLE, middle=True)
+        f.rect(x + 1, y + 1, 64 * scale - 2, 32 * scale - 2, GREEN, FAINT, 1.2)
+        if warp > 0:
+            f.text(x + 64 * scale - 8, y + 32 * scale - 10, f"warp {warp}: 32×64", 12, anchor="end")
+    f.text(left, top - 10, "warp 0: each lane has 8 rows of 4 columns, twice", 12)
+    for half in range(2):
+        for lane in range(0, 16, 2):
+            x = left + (lane * 2 + 32 * half) * scale
+            f.rect(x + 1, top + 2, 4 * scale - 2, 8 * scale - 3, PURPLE, PALE, 2 if lane == 0 else 0.7)
+            f.text(x + 2 * scale, top + 4.5 * scale, lane, 11, PURPLE, "middle", lane == 0, middle=True)
+        for strip, words in enumerate(("1, 3, … 15", "16, 18, … 30", "17, 19, … 31"), 1):
+            x, y = left + 32 * half * scale, top + 8 * strip * scale
+            f.rect(x + 1, y + 1, 32 * scale - 2, 8 * scale - 2, BLUE if strip == 1 else GREY, FAINT, 0.7)
+            f.text(x + 16 * scale, y + 4 * scale, words, 12, BLUE if strip == 1 else GREY, "middle", middle=True)
+    f.rect(left, top - 1, 32 * scale, scale, GREEN, SOLID, 0)
     f.brace(left, top + 64 * scale + 4, left + 128 * scale, top + 64 * scale + 4, "128 columns")
     f.brace(left + 128 * scale + 4, top, left + 128 * scale + 4, top + 64 * scale, "64 rows")
     x = left + 128 * scale + 72
-    f.lines(x, top + 16, ["on a multiprocessor:", "4 blocks of 4 warps", "128 registers a thread",
-                          "25.8 KB shared a block"], 12.5, 20)
+    f.lines(x, top + 10, ["lanes 0, 2, … 14", "store 128 bytes", "of one row: green"], 12, 18, color=GREEN)
+    f.lines(x, top + 196, ["on a multiprocessor:", "4 blocks of 4 warps"], 12, 18)
     return f
 
 
@@ -318,6 +324,7 @@ def four_blocks():
         busy += lane(140 + block * 22, f"block {block}", [("l", 4), ("m", 4), ("s", 4)] * 4, block * 3)
     below(232, busy)
     f.text(left + 40 * unit, 266, "time →", 11, anchor="end")
+    f.text(left, 266, "a drawing, not a measurement", 12)
     legend(f, 10, 288, ((look["l"], "copies, and waits"), (look["m"], "multiplies"), (look["s"], "stores"),
                         ((RED, PALE), "nobody multiplies")), 150)
     return f
@@ -389,8 +396,8 @@ def band():
             f.text(left + col * cell + cell / 2 - 1, top + row * cell + cell / 2 - 1, str(corner).replace("-", "−"), 11,
                    anchor="middle", middle=True)
     x = 352
-    f.lines(x, 60, ["the number: column − row at the block's corner, c", "in the block column − row goes from c − 127"
-                    " to c + 127", "the band keeps −255 … 0"], 12.5, 20)
+    f.lines(x, 60, ["the number: column − row at the block's corner, c", "within a block, column − row goes from"
+                    " c − 127 to c + 127", "the band keeps −255 … 0"], 12, 20)
     # A number line: the band, and what three blocks cover.
     scale, zero, y = 0.38, 672, 172
 

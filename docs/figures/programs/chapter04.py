@@ -154,12 +154,12 @@ def shuffle():
 
 @figure("04_slots")
 def slots():
-    f = Figure(760, 226, "The maximum of a block: each of 8 warps writes its maximum into a slot of shared memory; after a "
+    f = Figure(760, 250, "The maximum of a block: each of 8 warps writes its maximum into a slot of shared memory; after a "
                          "barrier every warp reads all 8 slots and reduces them once more")
     values, width, gap, left = [7, 3, 9, 2, 8, 4, 6, 5], 62, 72, 176
     f.heading(10, 22, "block_max: a block of 8 warps")
     for row, (y, words, note) in enumerate(((44, "1  shuffles", "in each warp"), (104, "2  slots", "in shared memory"),
-                                            (176, "3  shuffles", "of all slots, again"))):
+                                            (200, "3  shuffles", "of all slots, again"))):
         f.text(10, y + 12, words, 13, bold=True)
         f.text(10, y + 28, note, 12)
     for warp, value in enumerate(values):
@@ -167,11 +167,13 @@ def slots():
         box(f, x, 42, width, 32, f"warp {warp}: {value}", BLUE)
         f.arrow(x + width / 2, 75, x + width / 2, 101, PURPLE if value == 9 else GREY)
         box(f, x, 103, width, 32, value, PURPLE, HALF if value == 9 else PALE, 14, bold=value == 9)
-        box(f, x, 174, width, 32, f"warp {warp}: 9", PURPLE, HALF)
-        f.arrow(x + width / 2, 158, x + width / 2, 172, PURPLE)
-    f.line(left - 6, 152, left + 8 * gap - 4, 152, RED, 1.5, "5 3")
-    f.text(10, 156, "__syncthreads()", 12, RED, code=True)
-    f.line(left, 140, left + 8 * gap - 10, 140, PURPLE, 1)
+        f.line(x + width / 2, 136, x + width / 2, 168, PURPLE, 1)
+        f.arrow(x + width / 2, 168, x + width / 2, 195, PURPLE)
+        box(f, x, 198, width, 32, f"warp {warp}: 9", PURPLE, HALF)
+    f.line(left - 6, 150, left + 8 * gap - 4, 150, RED, 1.5, "5 3")
+    f.text(10, 154, "__syncthreads()", 12, RED, code=True)
+    f.line(left + width / 2, 168, left + 7 * gap + width / 2, 168, PURPLE, 2.5)
+    f.text(10, 172, "each warp reads all", 12, PURPLE)
     return f
 
 
@@ -249,7 +251,7 @@ def warp():
             f.rect(10 + lane * cell, 52 + v * (height + 2), cell - 1.4, height, BLUE if v == 0 else GREY,
                    HALF if v == 0 else FAINT, 0)
     f.text(10, 46, "32 lanes, 128 columns", 12)
-    f.brace(10 + lanes * cell + 3, 74, 10 + lanes * cell + 3, 208)
+    f.brace(10 + lanes * cell + 3, 74, 10 + lanes * cell + 3, 208, "empty")
     f.text(10, 230, "7 of the 8 float4 per lane hold −∞, and all go through", 12)
     f.text(10, 247, "maximum, exp and sum", 12)
     left = 420
@@ -265,7 +267,7 @@ def warp():
         for lane in range(8):
             f.rect(left + (part * 8 + lane) * cell, 248, cell - 1.4, height, (BLUE, PURPLE)[part % 2], HALF, 0)
         f.text(left + (part * 8 + 4) * cell, 282, f"row {part}", 12, (BLUE, PURPLE)[part % 2], "middle")
-    f.line(left - 50, 12, left - 50, 290, width=0.6)
+    f.line(left - 36, 12, left - 36, 290, width=0.6)
     return f
 
 
@@ -289,7 +291,7 @@ def copy():
     f.text(642, 104, "copy, 16 bytes: no register waits", 12, BLUE, "end")
     f.path("M567 152H527", BLUE, 1.5, "", True)
     f.text(30, 195, "at most 32768 floats per block", 12)
-    f.text(414, 195, "at most 58000 floats per block", 12)
+    f.text(414, 195, "at most 58023 floats per block", 12)
     return f
 
 
@@ -316,7 +318,8 @@ def cluster():
         end = left + block * gap + 6 + 2 * 9 + 4
         f.path(f"M{start:.0f} 226C{start:.0f} 212 {end} 212 {end} 181", PURPLE, 1.3, "", True)
     box(f, start - 104, 228, 208, 28, "8 pairs of the warps of block 2", PURPLE, PALE)
-    f.text(left + 4.6 * gap, 246, "map_shared_rank: write into another block", 12, PURPLE)
+    f.text(left + 3.9 * gap, 238, "map_shared_rank: write into another block", 12, PURPLE)
+    f.text(left + 3.9 * gap, 256, "the 64 pairs: 8 from each block, a cell for each block", 12, PURPLE)
     f.line(left, 274, 750, 274, RED, 1.5, "5 3")
     f.text(left, 291, "cluster.sync()", 12, RED, code=True)
     f.text(left, 312, "Every block has all 64 pairs, merges them by itself, scales its part and stores it: no block asks another again.",
@@ -327,7 +330,7 @@ def cluster():
 @figure("04_where")
 def where():
     f = Figure(760, 290, "Where a row waits by its length: up to 1024 columns in the registers of a warp, to 32768 in those "
-                         "of a block, to about 58000 in the shared memory of a block, to about 463000 in that of eight blocks, "
+                         "of a block, to 58023 in the shared memory of a block, to 463847 in that of eight blocks, "
                          "beyond nowhere: it is read twice")
     f.heading(10, 22, "where a row waits between its maximum and its output")
     left, right, bottom = 196, 700, 246
@@ -337,16 +340,16 @@ def where():
         return left + (right - left) * math.log(columns / low) / math.log(high / low)
 
     lines = [("step 5", "registers of a warp", 1024, "1024"), ("step 4", "registers of a block", 32768, "32768"),
-             ("step 6", "shared memory of a block", 58023, "58000"),
-             ("step 7", "that of eight blocks", 463847, "463000"), ("step 3", "nowhere: read twice", high, "")]
+             ("step 6", "shared memory of a block", 58023, "58023"),
+             ("step 7", "that of eight blocks", 463847, "463847"), ("step 3", "nowhere: read twice", high, "")]
     starts = {"step 5": low, "step 4": 1024, "step 7": 32768, "step 3": 463847}
     for row, (step, words, top, label) in enumerate(lines):
         y = 44 + row * 39
         f.text(10, y + 10, step, 13, bold=True)
         f.text(10, y + 26, words, 12)
-        f.rect(at(low), y, at(top) - at(low), 28, GREY if step == "step 3" else BLUE, FAINT, 0, 3)
+        f.rect(at(low), y, at(top) - at(low), 28, BLUE, FAINT, 0.7, 3)
         if step in starts:
-            f.rect(at(starts[step]), y, at(top) - at(starts[step]), 28, GREY if step == "step 3" else GREEN, HALF, 0, 3)
+            f.rect(at(starts[step]), y, at(top) - at(starts[step]), 28, GREEN, HALF, 0, 3)
         words = f"to {label}" if label else "any length"
         f.text(at(top) + 7 if label else at(starts[step]) - 7, y + 14, words, 12, TEXT, "start" if label else "end", middle=True)
     f.line(left, bottom - 4, right, bottom - 4, width=1)
@@ -355,7 +358,7 @@ def where():
         f.text(at(tick), bottom + 13, tick, 11, anchor="middle")
     f.text(left, bottom + 34, "columns", 12)
     f.rect(left + 84, bottom + 22, 16, 16, GREEN, HALF, 0)
-    f.text(left + 107, bottom + 34, "what step 8 chooses", 12, GREEN)
-    f.rect(left + 254, bottom + 22, 16, 16, BLUE, FAINT, 0)
-    f.text(left + 277, bottom + 34, "what the step could do", 12, BLUE)
+    f.text(left + 107, bottom + 34, "step 8 chooses this, on a GPU with clusters", 12, GREEN)
+    f.rect(left + 386, bottom + 22, 16, 16, BLUE, FAINT, 0.7)
+    f.text(left + 409, bottom + 34, "the row fits", 12, BLUE)
     return f

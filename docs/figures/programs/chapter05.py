@@ -46,7 +46,7 @@ def attention():
     tokens, y0, step = ["the", "cat", "sat"], 62, 54
     for x, words in ((62, "query"), (196, "keys"), (283, "scores"), (412, "weights"), (558, "values"), (688, "output")):
         f.text(x, 28, words, 13, anchor="middle", bold=True)
-    f.text(370, 238, "scores divided by √2, then softmax: the three weights add up to 1", 12, anchor="middle")
+    f.text(370, 238, "scores divided by √2, then softmax: the three weights (rounded here) add up to 1", 12, anchor="middle")
     middle = y0 + step + 13
     cells(f, 28, middle - 13, [Q[2]], BLUE, fill=HALF)
     f.text(62, middle + 30, "of “sat”", 12, anchor="middle")
@@ -119,12 +119,12 @@ def normal_quantiles(n):
 
 @figure("05_scale")
 def scale():
-    f = Figure(740, 276, "The softmax of eight scores of standard deviation 8: the largest gets nearly all of the weight;"
+    f = Figure(740, 276, "The softmax of eight typical scores, drawn from a standard deviation of 8: the largest gets nearly all of the weight;"
                " divided by the square root of 64 first, the weights are spread over the keys")
     base, left = 208, 0
     for x, factor, words in ((30, 8.0, "q·k as it is"), (400, 1.0, "q·k / √64")):
         f.text(x, 22, words, 14, bold=True)
-        f.text(x, 41, f"eight scores, standard deviation {factor:g}", 12)
+        f.lines(x, 40, ["eight typical scores,", f"drawn from a standard deviation of {factor:g}"], 12, step=16)
         drawn = [factor * z for z in normal_quantiles(8)]
         total = sum(math.exp(s) for s in drawn)
         f.line(x, base, x + 310, base, width=1)
@@ -260,13 +260,15 @@ def traffic():
     f.text(left + 249, 44, "read", 12)
     f.rect(left + 292, 34, 14, 12, PURPLE, HALF, 0)
     f.text(left + 311, 44, "written", 12)
+    f.rect(left + 380, 34, 14, 12, GREY, HALF, 0)
+    f.text(left + 399, 44, "grey: neither preatt nor att", 12)
     for i, (name, read, written) in enumerate(found):
         y = 56 + i * row + (10 if i == 6 else 0)
         color = GREY if name[0] in "16" else PURPLE
         f.text(left - 8, y + 9, name, 12.5, anchor="end", middle=True)
         f.rect(left, y, read * width, 18, color, PALE, 0)
         f.rect(left + read * width, y, written * width, 18, color, HALF, 0)
-        f.text(left + (read + written) * width + 8, y + 9, f"{read:.0f} + {written:.0f}", 12, middle=True)
+        f.text(left + (read + written) * width + 8, y + 9, f"{read:.1f} + {written:.1f} = {read + written:.0f}", 12, middle=True)
     y = 56 + 7 * row + 34
     f.text(10, y, "In all, GB", 14, bold=True)
     both = [read + written for _, read, written in found]
@@ -330,13 +332,13 @@ def strides():
                        SOLID * 0.8 if part == 0 and head == 0 else PALE, 0, 2)
     # Row to row, head to head, sequence to sequence.
     x = left + 12 * cell + 12
-    f.path(f"M{x} {30 + 11}h14v{height}h-14", BLUE, 1.5, arrow=True)
-    f.text(x + 20, 30 + 26, "next row: 3·C", 12.5, BLUE)
+    f.path(f"M{x} {30 + 15}h14v{height - 4}h-14", BLUE, 1.5, arrow=True)
+    f.text(x + 20, 30 + 30, "next row: 3·C", 12.5, BLUE)
     f.arrow(left + 4, 30 + 3 * height + 8, left + 2 * cell, 30 + 3 * height + 8, PURPLE)
     f.text(left + 2 * cell + 6, 30 + 3 * height + 12, "next head: HS", 12.5, PURPLE)
-    f.path(f"M{x} {30 + 3 * height - 13}h14v{112 - 2 * height}h-14", RED, 1.5, arrow=True)
-    f.text(x + 20, 30 + 112 - 8, "next sequence:", 12.5, RED)
-    f.text(x + 20, 30 + 112 + 8, "T·3·C", 12.5, RED)
+    f.path(f"M{x} {30 + 6}h118v{112 + 5}h-118", RED, 1.5, arrow=True)
+    f.text(x + 112, 30 + 84, "next sequence:", 12.5, RED, "end")
+    f.text(x + 112, 30 + 100, "T·3·C", 12.5, RED, "end")
     f.text(10, 252, "Strong blue: the queries of head 0, a 3×2 matrix in each sequence. Its rows are 3·C = 12 floats apart.",
            12.5)
     f.text(10, 272, "From matrix to matrix it is HS = 2 to the next head, and T·3·C = 36 to the same head of the next"
@@ -398,33 +400,35 @@ def strips():
 
 @figure("05_streams")
 def streams():
-    f = Figure(740, 314, "On one stream a strip's three kernels wait for each other; on four streams one strip's softmax runs"
-               " beside another strip's product")
+    """Both halves in one scale: a box's length is its work over its share of the GPU."""
+    f = Figure(740, 336, "On one stream a strip's three kernels wait for each other; on four streams one strip's softmax runs"
+               " beside another strip's product, and all are done a little earlier")
     colors = {"s": BLUE, "m": PURPLE, "v": GREEN}
-    left = 100
+    left, unit = 100, 13  # pixels for 128 queries times 128 keys with all of the GPU
 
-    def chain(x, y, length, height=20):
+    def chain(x, y, work, share):
         for kind, part in (("s", 0.45), ("m", 0.2), ("v", 0.35)):
-            f.rect(x, y, part * length - 2, height, colors[kind], HALF, 0, 2)
-            x += part * length
+            length = part * work * unit / share
+            f.rect(x, y, length - 2, 20, colors[kind], HALF, 0, 2)
+            x += length
         return x
 
-    f.text(10, 22, "Step 1: one stream, four strips", 14, bold=True)
+    f.text(10, 22, "Step 1: one stream, four strips of 256 queries", 14, bold=True)
     x = left
     for i in range(4):
-        end = chain(x, 34, 44 * (i + 1))
+        end = chain(x, 34, 4 * (i + 1), 1)
         f.text((x + end) / 2 - 1, 70, f"strip {i}", 11.5, anchor="middle")
-        x = end + 8
-    f.text(left - 10, 44, "the GPU", 12, anchor="end", middle=True)
-    f.text(10, 108, "Step 2: four streams, eight strips", 14, bold=True)
-    dealt = [(0, 7), (1, 6), (2, 5), (3, 4)]
-    for stream, pair in enumerate(dealt):
+        x = end
+    f.text(left - 10, 44, "all of the GPU", 11.5, anchor="end", middle=True)
+    f.text(10, 108, "Step 2: four streams, eight strips of 128 queries, a quarter of the GPU each", 14, bold=True)
+    for stream, pair in enumerate([(0, 7), (1, 6), (2, 5), (3, 4)]):
         y = 120 + stream * 34
         f.text(left - 10, y + 10, f"stream {stream}", 12, anchor="end", middle=True)
         x = left
         for strip in pair:
-            x = chain(x, y, 52 * (strip + 1)) + 4
-        f.text(x + 8, y + 10, f"strips {pair[0]} and {pair[1]}", 12, middle=True)
-    f.text(10, 282, "Blue: Q·Kᵀ of a strip. Purple: its softmax. Green: the product with V. Lengths show work, not time.", 12.5)
-    f.text(10, 302, "Strip s has s + 1 parts of the keys. Dealt 0 1 2 3 3 2 1 0, every stream gets nine parts.", 12.5)
+            x = chain(x, y, strip + 1, 0.25)
+        f.text(x + 12, y + 10, f"strips {pair[0]} and {pair[1]}", 12, middle=True)
+    f.lines(10, 284, ["Blue: Q·Kᵀ of a strip. Purple: its softmax. Green: the product with V. Length: work over share of the GPU.",
+                      "Strip s has s + 1 parts of the keys. Dealt 0 1 2 3 3 2 1 0, every stream of step 2 gets nine parts.",
+                      "Not shown: between two kernels of step 1 the GPU runs empty and fills again."], 12.5, step=20)
     return f

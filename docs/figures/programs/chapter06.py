@@ -14,7 +14,7 @@ def box(f, x, y, width, height, color, words="", fill=PALE, size=12, bold=True):
 def idea():
     f = Figure(760, 392, "Left: chapter 05's three kernels, with S and P of T by T numbers in global memory between them. "
                          "Right: one kernel, which has a tile of S on the chip and never stores it.")
-    for x, title in ((10, "chapter 05: a kernel a line"), (390, "chapter 06: one kernel")):
+    for x, title in ((10, "chapter 05: three kernels"), (390, "chapter 06: one kernel")):
         f.heading(x, 20, title)
         f.rect(x, 34, 360, 118, GREY, FAINT, 1, 6)
         f.text(x + 8, 50, "on the chip", 12)
@@ -75,9 +75,9 @@ def idea():
 
 @figure("06_online")
 def online():
-    f = Figure(760, 330, "Four keys in two blocks. After the first block the state is m = 2, l = 5/4, o = (1, 4); the second "
-                         "block multiplies l and o by one half before it adds, and leaves m = 3, l = 15/8, o = (4.5, 3).")
-    for block, (x, words) in enumerate(((150, "first block of keys"), (430, "second block of keys"))):
+    f = Figure(760, 330, "Four keys in two groups. After the first group the state is m = 2, l = 5/4, o = (1, 4); the second "
+                         "group multiplies l and o by one half before it adds, and leaves m = 3, l = 15/8, o = (4.5, 3).")
+    for block, (x, words) in enumerate(((150, "first group of keys"), (430, "second group of keys"))):
         f.rect(x - 8, 30, 236, 88, GREY, FAINT, 1, 6)
         f.text(x + 110, 22, words, 13, anchor="middle", bold=True)
         for i in range(2):
@@ -119,8 +119,8 @@ def loops():
     f = Figure(760, 392, "Step 1: a block keeps a tile of K and V and walks down the tiles of S. Step 2: a block keeps a tile of "
                          "Q and of O and walks to the right.")
     n, cell, top = 6, 38, 94
-    for x, title, below in ((10, "step 1: keys outside", ["one block a head; K and V tiles stay,", "Q comes, O, m, l come and go: every tile"]),
-                            (400, "step 2: queries outside", ["one block a row of tiles; Q, O, m, l stay,", "K and V come: every tile"])):
+    for x, title, below in ((10, "step 1: keys outside", ["one block per head; its tile of K and V stays,", "Q comes, O, m, l come and go: every tile"]),
+                            (400, "step 2: queries outside", ["one block per row of tiles; Q, O, m, l stay,", "K and V come: every tile"])):
         left = x + 60
         f.heading(x, 20, title)
         causal_tiles(f, left, top, cell, n, (lambda i, j: j == 1) if x < 100 else (lambda i, j: i == 3))
@@ -267,22 +267,23 @@ def diagonal():
 
 @figure("06_lanes")
 def lanes():
-    f = Figure(760, 280, "Which rows of K and Q the first 16 lanes want. In step 5 no lane shares its row of K with the neighbour or "
+    f = Figure(760, 304, "Which rows of K and Q the first 16 lanes want. In step 5 no lane shares its row of K with the neighbour or "
                          "the one after it; in step 6 lanes l and l xor 1 share K's row, and l and l xor 2 share Q's.")
-    cell, left = 38, 144
-    for y, title, tx, ty, turns in (
-            (30, "step 5", lambda l: l % 8, lambda l: l // 8, ("4 turns", "2 turns")),
-            (168, "step 6", lambda l: l // 2 % 8, lambda l: l // 16 * 2 + l % 2, ("2 turns", "2 turns"))):
+    cell, left = 38, 150
+    for y, title, tx, ty, passes in (
+            (30, "step 5", lambda l: l % 8, lambda l: l // 8, ("4 passes", "2 passes")),
+            (168, "step 6", lambda l: l // 2 % 8, lambda l: l // 16 * 2 + l % 2, ("2 passes", "2 passes"))):
         f.heading(10, y - 8, f"{title}: what a read of 16 bytes asks for, the first half of a warp")
         f.text(left - 10, y + 16, "lane", 12.5, anchor="end", middle=True)
         for l in range(16):
             f.text(left + l * cell + cell / 2 - 2, y + 16, l, 12, anchor="middle", middle=True)
         for k, (name, color, which) in enumerate((("row of K", ORANGE, tx), ("row of Q", BLUE, ty))):
             top = y + 32 + k * 36
-            f.text(left - 10, top + 14, f"{name}: {turns[k]}", 12.5, color, "end", middle=True, bold=True)
+            f.text(left - 10, top + 14, f"{name}: {passes[k]}", 12.5, color, "end", middle=True, bold=True)
             for l in range(16):
                 f.rect(left + l * cell, top, cell - 4, 28, color, HALF if which(l) % 2 else FAINT, 1, 3)
                 f.text(left + l * cell + cell / 2 - 2, top + 14, which(l), 12.5, TEXT, "middle", middle=True)
+    f.text(10, 294, "The number in a box is the row that the lane reads; strong color: a row of odd number.", 12.5)
     return f
 
 
@@ -305,7 +306,7 @@ def spread():
                 bar(f, x, y + 16, 30, "¼", ORANGE)
                 bar(f, x + 30, y + 16, 130, "¼ of the products", PURPLE)
                 x += 160
-    f.text(86, 182, "dashed: the barrier, once a piece", 12)
+    f.text(86, 182, "dashed: the barrier, once per piece", 12)
     return f
 
 
@@ -329,7 +330,7 @@ def outer():
     f.text(x - 4 * cell - 16, y - 8, "Q", 13, BLUE, bold=True)
     f.text(x + 4 * cell + 6, y - 2.5 * cell, "K", 13, ORANGE, bold=True)
     f.text(x + 4 * cell + 6, y + 2 * cell, "S", 13, PURPLE, bold=True)
-    f.lines(10, y + 4 * cell + 30, ["One score meets registers of both banks:", "light ones and dark ones, in turn."], 12.5, step=17)
+    f.lines(10, y + 4 * cell + 30, ["One score meets registers of both banks in turn,", "pale and strong: every second time in its own bank."], 12.5, step=17)
     # step 8: column of Q_t, row of K_t
     x = 480
     for r in range(4):
@@ -340,8 +341,8 @@ def outer():
     f.text(x - cell - 16, y - 8, "Q", 13, BLUE, bold=True)
     f.text(x + 4 * cell + 6, y - cell / 2 - 16, "K", 13, ORANGE, bold=True, middle=True)
     f.text(x + 4 * cell + 6, y + 2 * cell, "S", 13, PURPLE, bold=True)
-    f.lines(390, y + 4 * cell + 30, ["A score meets the same two registers every", "time: it can lie in the bank that is free."], 12.5, step=17)
-    f.lines(636, 90, ["light: register", "of even number", "dark: of odd"], 12, step=16)
+    f.lines(390, y + 4 * cell + 30, ["A score always meets the same two registers. One is", "kept; the score lies in the bank the other is not in."], 12.5, step=17)
+    f.lines(636, 90, ["pale: register", "of even number", "strong: of odd"], 12, step=16)
     return f
 
 

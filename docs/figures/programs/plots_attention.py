@@ -49,7 +49,7 @@ def memory():
         assert batch * seq == TOKENS
         at[seq] = (2 * 4 * batch * heads * seq * seq, 4 * batch * heads * seq, 4 * 4 * batch * heads * seq * 64)
     plot.curve([(seq, values[0]) for seq, values in at.items()], PURPLE, "S and P, all of them")
-    plot.curve([(seq, values[2]) for seq, values in at.items()], GREY, "(Q, K, V and O)", dash="4 3", dots=False)
+    plot.curve([(seq, values[2]) for seq, values in at.items()], BLUE, "(Q, K, V and O)", dash="6 4", dots=False)
     plot.curve([(seq, values[1]) for seq, values in at.items()], GREEN, "log-sum-exp")
     return f
 
