@@ -242,6 +242,11 @@ class Pages(Scratch):
         self.assert_says('<!--= ms("01", "one") -->274<!--/--> ms\n', "begins with a comment")
         self.assert_says('It takes <!--= rounded(1--1, 0) -->2<!--/--> ms\n', "a comment with -- in it")
 
+    def test_formulas(self):
+        self.assert_says("So $a_i + \\sum_j b$ is it.\n\n```math\na \\\\ b\\, c\n```\n")
+        self.assert_says("$$a + b$$\n", "has a formula between $$")
+        self.assert_says("So $a\\, b$ is it.\n", "has a backslash that Markdown takes away")
+
     # ---- words
 
     def test_words(self):

@@ -12,7 +12,7 @@ SECTIONS = ["What you will be able to do", "The idea", "The mathematics", "Step 
 MOST_COLUMNS = 6
 MEASURED = re.compile(r"\d[\d.,]*[  ]?(?:ms|µs|[TGM]FLOP/s|[TGM]B/s)(?!\w)")
 FROM_ELSEWHERE = re.compile(r"https?://|data sheet|article|paper")
-CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]+`|\$\$.*?\$\$|\$[^$\n]+\$", re.M | re.S)
+CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]+`|\$[^$\n]+\$", re.M | re.S)
 COMMENT = re.compile(r"<!--.*?-->", re.S)
 
 
@@ -110,6 +110,16 @@ def comments_that_show(page):
             yield f"line {number}: has a comment with -- in it, which Markdown shows; leave the dashes out"
 
 
+def math_that_breaks(page):
+    """Markdown takes a backslash away before a comma or another backslash, but not in a block ```math."""
+    text = re.sub(r"^( *)```.*?^\1```$|`[^`\n]+`", "", page.read_text(), flags=re.M | re.S)
+    if "$$" in text:
+        yield "has a formula between $$: a block ```math is left alone by Markdown"
+    for formula in re.findall(r"\$([^$\n]+)\$", text):
+        if re.search(r"\\[^A-Za-z]", formula):
+            yield f"the formula ${formula}$ has a backslash that Markdown takes away"
+
+
 def two_words_for_one(page):
     for number, line in enumerate(blanked(CODE, page.read_text()).splitlines(), 1):
         if re.search(r"\bdevice memory\b", line, re.I) and page.name != "glossary.md":
@@ -119,7 +129,7 @@ def two_words_for_one(page):
 def problems(pages):
     found = [*unused_figures(pages)]
     for page in pages:
-        rules = [dead_anchors, two_words_for_one, comments_that_show, outputs_of_nowhere]
+        rules = [dead_anchors, two_words_for_one, comments_that_show, outputs_of_nowhere, math_that_breaks]
         if is_chapter(page) and page.parent == DOCS:
             rules += [wide_tables, figures_of_nowhere]
             if (project.ROOT / page.stem).is_dir():
