@@ -7,7 +7,7 @@ usage: common/tools/profile_steps.py cpu               counted by the simulator,
                                                        Compute: means over its launches
 
 The first two take four sizes a chapter, one that the tiles divide and three that they do not; common/tools/profile_table.py puts them
-side by side. The chapters' pages show some of the figures (common/tools/page_tables.py).
+side by side. The chapters' pages show some of the figures (common/tools/pages.py).
 """
 import csv
 import re
@@ -25,9 +25,9 @@ SIZES = [
     "01 --m 100 --n 96 --k 33",
     "02 --m 256 --n 256 --k 64",
     "02 --m 257 --n 131 --k 45",
-    "02 --m 129 --n 257 --k 130",
-    "02 --m 100 --n 60 --k 256",
-    "03 --batch 2 --m 256 --n 256 --k 64",
+    "02 --m 129 --n 130 --k 70",
+    "02 --m 100 --n 60 --k 130",
+    "03 --batch 1 --m 256 --n 256 --k 64",
     "03 --batch 2 --m 300 --n 259 --k 45",
     "03 --batch 1 --m 129 --n 131 --k 100",
     "03 --batch 3 --m 64 --n 200 --k 7",
@@ -35,7 +35,7 @@ SIZES = [
     "04 --rows 37 --cols 1001",
     "04 --rows 5 --cols 12345",
     "04 --rows 130 --cols 77",
-    "05 --batch 2 --seq 128 --channels 128 --heads 4",
+    "05 --batch 1 --seq 128 --channels 128 --heads 2",
     "05 --batch 2 --seq 51 --channels 36 --heads 3",
     "05 --batch 1 --seq 100 --channels 300 --heads 3",
     "05 --batch 1 --seq 257 --channels 64 --heads 2",
@@ -43,10 +43,10 @@ SIZES = [
     "05 --part strips --batch 2 --seq 51 --channels 36 --heads 3 --strip 25",
     "05 --part strips --batch 1 --seq 100 --channels 300 --heads 3 --strip 33",
     "05 --part strips --batch 1 --seq 257 --channels 64 --heads 2 --strip 128",
-    "06 --batch 1 --heads 2 --seq 256 --head-dim 64",
-    "06 --batch 1 --heads 3 --seq 150 --head-dim 40",
+    "06 --batch 1 --heads 1 --seq 256 --head-dim 64",
+    "06 --batch 1 --heads 1 --seq 150 --head-dim 40",
     "06 --batch 1 --heads 2 --seq 77 --head-dim 100",
-    "06 --batch 2 --heads 1 --seq 130 --head-dim 128",
+    "06 --batch 1 --heads 1 --seq 130 --head-dim 128",
     "06 --part joint --m 128 --n 128 --k 64",
     "06 --part joint --m 100 --n 90 --k 40",
     "06 --part joint --m 70 --n 130 --k 33",
