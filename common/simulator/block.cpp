@@ -153,8 +153,7 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   if (checks_are_on() && own_checks_ == nullptr) own_checks_ = std::make_unique<Checks>(*this);
   checks = checks_are_on() ? own_checks_.get() : nullptr;
   if (checks)
-    checks->begin_block(*grid.operation, block.x + gridDim.x * (block.y + gridDim.y * block.z),
-                        static_cast<int>(threads_.size()));
+    checks->begin_block(*grid.operation, block_number(), static_cast<int>(threads_.size()));
   async_copies.begin_block();
   trace = profiling() ? &own_trace_ : nullptr;
   if (trace) trace->begin_block(static_cast<int>(threads_.size()));
@@ -518,6 +517,9 @@ std::string Worker::where_am_i(int thread) const {
   return std::string(grid_->launch.kernel) + ", " + block_text() + " thread " + triple(in_block);
 }
 
+uint32_t Worker::block_number() const {
+  return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+}
 std::string Worker::block_text() const {
   return "block " + triple(blockIdx);
 }

@@ -75,7 +75,8 @@ class Worker {
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(after) - 1 - program);
   }
   const char* kernel() const { return grid_->launch.kernel; }
-  /// "block (0,1)", of the one that runs.
+  /// Of the block that runs: its number in the grid, and "block (0,1)".
+  uint32_t block_number() const;
   std::string block_text() const;
   /// "block (0,1) thread (3,4)", for a thread of a block by its number in the grid.
   std::string place(uint32_t thread, uint32_t block) const;

@@ -37,6 +37,10 @@ uint32_t four_bytes_at(uintptr_t address) {
   return value;
 }
 
+bool writes(AccessKind kind) {
+  return kind != AccessKind::read && kind != AccessKind::copy_ends;
+}
+
 bool is_mapped(uintptr_t address) {
   const uintptr_t page = address & ~uintptr_t{4095};
   return msync(reinterpret_cast<void*>(page), 1, MS_ASYNC) == 0;
@@ -102,7 +106,7 @@ void Checks::barrier_passed(Where where) {
 void Checks::barrier_without(int left, const char* barrier, Where where) {
   threads_were_missing_ = true;
   const SourcePlace line = place_of(where);
-  count_finding({"note", 0, cudaSuccess}, line, [&] {
+  count_finding({"note", 0, cudaSuccess, block_}, line, [&] {
     return "note in " + std::string(worker_.kernel()) + ", " + worker_.block_text() + "\n  " +
            std::to_string(left) + (left == 1 ? " thread" : " threads") +
            " had left the kernel when the others met at " + barrier + "  " + line_with_text(line) +
@@ -162,10 +166,10 @@ bool Checks::ordered(const Record& before, bool is_global) const {
 
 // ---- Accesses
 
-/// Compares an access of some of a cell's bytes with those before it, and remembers it.
+/// Compares an access of a cell's bytes with those before it, and remembers it.
 void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now, bool is_global,
                    uintptr_t address) {
-  const bool writes = kind != AccessKind::read;
+  const bool is_write = writes(kind);
   const bool pending = cell.copy_pending && cell.write.epoch == now.epoch;
   cell.copy_pending = pending;
   if (kind == AccessKind::copy_ends) {  // its beginning was the write that others could race with
@@ -187,22 +191,19 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
   // Atomics do not race with atomics; nor, in global memory, with a plain read: a loop around
   // atomicCAS begins with one (CUDA C++ Programming Guide, "Atomic Functions").
   const bool atomic = kind == AccessKind::atomic;
-  const bool after_atomic = cell.write_is_atomic && (atomic || (is_global && !writes));
-  if ((cell.write_bytes & bytes) && !after_atomic && !ordered(cell.write, is_global) &&
-      !excused(cell.write)) {
-    const uint8_t both = cell.write_bytes & bytes;
+  const bool after_atomic = cell.write_is_atomic && (atomic || (is_global && !is_write));
+  if (!after_atomic && !ordered(cell.write, is_global) && !excused(cell.write)) {
     if (kind == AccessKind::write && !cell.write_is_atomic)
-      double_writes_.push_back(double_write(cell.write, now, address, both, is_global));
+      double_writes_.push_back(double_write(cell.write, now, address, bytes, is_global));
     else
       report_race(cell.write, cell.write_is_atomic ? AccessKind::atomic : AccessKind::write, now,
                   kind, is_global, address);
   }
-  if (writes) {
+  if (is_write) {
     for (const Record& read : cell.reads)
       if (!(atomic && is_global) && !ordered(read, is_global) && !excused(read))
         report_race(read, AccessKind::read, now, kind, is_global, address);
     cell.write = now;
-    cell.write_bytes = bytes;
     cell.write_is_atomic = atomic;
     cell.copy_pending = kind == AccessKind::copy_begins;
     cell.reads[0] = cell.reads[1] = {};
@@ -276,10 +277,11 @@ void Checks::global_access(uintptr_t address, size_t bytes, AccessKind kind,
     if (kind != AccessKind::write && (written & mask) != mask) report_unwritten(now, true, at);
     if (kind != AccessKind::read && (written & mask) != mask)
       __atomic_fetch_or(&written, mask, __ATOMIC_RELAXED);
-    Cell& cell = global_cell(four);
+    Cell& cell_of_four = global_cell(four);
     {
-      const CellLock lock(cell);
-      visit(cell, mask, kind, now, true, at);
+      const CellLock lock(cell_of_four);
+      const auto look = [&](Cell& cell, uint8_t of) { visit(cell, of, kind, now, true, at); };
+      visit_cells(cell_of_four, global_byte_cells(four), mask, writes(kind), look);
     }
     at = end;
   }
@@ -289,6 +291,12 @@ void Checks::declare(uintptr_t array) {
   const uintptr_t offset = array - worker_.static_shared();
   const int16_t owner = offset < shared_owners().size() ? shared_owners()[offset] : kOtherVariable;
   if (owner >= 0) declared_run_[static_cast<size_t>(owner)] = run_;
+}
+
+Cell* Checks::shared_byte_cells(bool is_dynamic, size_t four) {
+  std::vector<Cell>& bytes = is_dynamic ? dynamic_bytes_ : static_bytes_;
+  if (bytes.empty()) bytes.resize(4 * (is_dynamic ? dynamic_cells_ : static_cells_).size());
+  return &bytes[4 * four];
 }
 
 /// Of static shared memory: is this inside one array, whose declaration the block has come to?
@@ -331,7 +339,8 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
     const uintptr_t four = at & ~uintptr_t{3};
     const uintptr_t end = std::min(four + 4, address + bytes);
     const uint8_t mask = bytes_of_four(four, at, end);
-    SharedCell& cell = cells[(four - (begin & ~uintptr_t{3})) / 4];
+    const size_t number = (four - (begin & ~uintptr_t{3})) / 4;
+    SharedCell& cell = cells[number];
     const uint8_t written = cell.run == run_ ? cell.written : 0;
     const bool reads = kind == AccessKind::read || kind == AccessKind::atomic;
     if (reads && (written & mask) != mask) report_unwritten(now, false, at);
@@ -339,7 +348,11 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
       cell.run = run_;
       cell.written = written | mask;
     }
-    visit(cell, mask, kind, now, false, at);
+    const auto look = [&](Cell& part, uint8_t of) { visit(part, of, kind, now, false, at); };
+    if (mask == 0xf && !cell.is_split)
+      look(cell, mask);
+    else
+      visit_cells(cell, shared_byte_cells(is_dynamic, number), mask, writes(kind), look);
     at = end;
   }
 }
@@ -410,7 +423,7 @@ void Checks::report_race(const Record& before, AccessKind before_kind, const Rec
                          AccessKind now_kind, bool is_global, uintptr_t address) {
   const SimulatorScope scope;
   const Finding finding{"race", array_at(is_global, address, worker_.static_shared()),
-                        cudaErrorLaunchFailure};
+                        cudaErrorLaunchFailure, block_};
   count_finding(finding, instruction_of(before), instruction_of(now), [&] {
     return "race in " + std::string(worker_.kernel()) + ", " + name(is_global, address) + "\n" +
            done_by(before_kind) + place(before, is_global) + done_by(now_kind) +
@@ -469,7 +482,7 @@ std::string Checks::cause_of_race(const Record& before, AccessKind before_kind, 
 /// Memory of cudaMallocAsync is there when its stream has come to it.
 void Checks::report_too_early(const Allocation& found, uintptr_t address) {
   const std::string allocated = place_in_operation({.epoch = found.made_by});
-  count_finding({"race", found.begin, cudaErrorLaunchFailure}, SourcePlace{}, [&] {
+  count_finding({"race", found.begin, cudaErrorLaunchFailure, block_}, SourcePlace{}, [&] {
     return "race in " + std::string(worker_.kernel()) + ", " + name(true, address) +
            "\n  allocated by " + allocated + "  this launch is on " + operation_->stream +
            ", and nothing orders the two\n" + kCauseOfStreams;
@@ -479,7 +492,7 @@ void Checks::report_too_early(const Allocation& found, uintptr_t address) {
 void Checks::note_same_value(const DoubleWrite& both) {
   const SimulatorScope scope;
   const Finding finding{"note", array_at(both.is_global, both.address, worker_.static_shared()),
-                        cudaSuccess};
+                        cudaSuccess, block_};
   count_finding(finding, instruction_of(both.before), instruction_of(both.now), [&] {
     return "note in " + std::string(worker_.kernel()) + ", " + name(both.is_global, both.address) +
            "\n" + done_by(AccessKind::write) + place(both.before, both.is_global) +
@@ -492,7 +505,7 @@ void Checks::note_same_value(const DoubleWrite& both) {
 void Checks::report_unwritten(const Record& now, bool is_global, uintptr_t address) {
   const SimulatorScope scope;
   const Finding finding{"init", array_at(is_global, address, worker_.static_shared()),
-                        cudaErrorLaunchFailure};
+                        cudaErrorLaunchFailure, block_};
   const void* instruction = instruction_of(now);
   count_finding(finding, instruction, instruction, [&] {
     return "init in " + std::string(worker_.kernel()) + ", " + name(is_global, address) +
@@ -513,7 +526,7 @@ void Checks::report_bounds(const Record& now, AccessKind kind, uintptr_t address
   const SimulatorScope scope;
   reported_ = address;
   const void* instruction = instruction_of(now);
-  count_finding({"bounds", 0, cudaErrorIllegalAddress}, instruction, instruction, [&] {
+  count_finding({"bounds", 0, cudaErrorIllegalAddress, block_}, instruction, instruction, [&] {
     return "bounds in " + std::string(worker_.kernel()) + "\n" + done_by(kind) +
            worker_.place(now.thread, block_) + "  " + source_line_with_text(instruction) + "\n" +
            where();
@@ -522,7 +535,7 @@ void Checks::report_bounds(const Record& now, AccessKind kind, uintptr_t address
 
 void Checks::value_of_absent_lane(int thread, int lane, const std::string& why, Where where) {
   const SourcePlace line = place_of(where);
-  count_finding({"barrier", 0, cudaErrorLaunchFailure}, line, [&] {
+  count_finding({"barrier", 0, cudaErrorLaunchFailure, block_}, line, [&] {
     return "barrier in " + std::string(worker_.kernel()) + "\n  shuffle by " +
            worker_.place(static_cast<uint32_t>(thread), block_) + "  " + line_with_text(line) +
            "\n  takes the value of lane " + std::to_string(lane) +

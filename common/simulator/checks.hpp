@@ -82,6 +82,7 @@ class Checks {
   bool ordered(const Record& before, bool is_global) const;
   void visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now, bool is_global,
              uintptr_t address);
+  Cell* shared_byte_cells(bool is_dynamic, size_t four);
   bool in_allocation(uintptr_t address, size_t bytes);
   bool in_shared_array(uintptr_t address, size_t bytes) const;
 
@@ -109,9 +110,10 @@ class Checks {
   Allocation recent_[4];
   int recent_next_ = 0;
   std::vector<SharedCell> static_cells_, dynamic_cells_;
-  std::vector<uint32_t> declared_run_;  // of each __shared__ array
-  SourcePlace barrier_;                 // the last one that the block has passed
-  uintptr_t reported_ = 0;              // the address of the last bounds report
+  std::vector<Cell> static_bytes_, dynamic_bytes_;  // four to a cell; none until one is needed
+  std::vector<uint32_t> declared_run_;              // of each __shared__ array
+  SourcePlace barrier_;                             // the last one that the block has passed
+  uintptr_t reported_ = 0;                          // the address of the last bounds report
 };
 
 /// "copy_kernel, block (0,0) thread (3,0)  file.cu:7   the line  on stream 1", of an access of

@@ -19,8 +19,9 @@ struct Lines {
   auto operator<=>(const Lines&) const = default;
 };
 struct Found {
-  std::string report;  // empty: one too many
+  std::string report;
   cudaError_t error = cudaSuccess;
+  uint32_t block = 0;
   int64_t count = 0;
 };
 using Instructions = std::tuple<std::string, uintptr_t, const void*, const void*>;
@@ -28,7 +29,6 @@ using Instructions = std::tuple<std::string, uintptr_t, const void*, const void*
 std::mutex mutex;
 std::map<Lines, Found> all;                      // ordered by kind and line, on however many cores
 std::map<Instructions, Found*> by_instructions;  // the same, at hand
-size_t reports = 0, notes = 0;
 
 int rank_of(std::string_view kind) {
   return kind == "bounds" ? 0 : kind == "barrier" ? 1 : kind == "race" ? 2 : kind == "init" ? 3 : 4;
@@ -39,17 +39,15 @@ Line line_of(const SourcePlace& place, const void* instruction) {
   return {"", static_cast<int>(reinterpret_cast<uintptr_t>(instruction) - program_start())};
 }
 
-Found& at(const Finding& finding, Line first, Line second,
-          const std::function<std::string()>& report) {
+Found& at(const Finding& finding, Line first, Line second) {
   if (second < first) std::swap(first, second);
-  const auto [entry, is_new] =
-      all.try_emplace({rank_of(finding.kind), finding.kind, first, second, finding.array});
-  if (is_new) {
-    entry->second.error = finding.error;
-    size_t& of_its_kind = finding.error == cudaSuccess ? notes : reports;
-    if (++of_its_kind <= kMostReports) entry->second.report = report();
-  }
-  return entry->second;
+  return all[{rank_of(finding.kind), finding.kind, first, second, finding.array}];
+}
+
+void count(Found& found, const Finding& finding, const std::function<std::string()>& report) {
+  if (found.count == 0 || finding.block < found.block)
+    found = {report(), finding.error, finding.block, found.count};
+  ++found.count;
 }
 
 }  // namespace
@@ -60,25 +58,27 @@ void count_finding(const Finding& finding, const void* first, const void* second
   if (second < first) std::swap(first, second);
   Found*& found = by_instructions[{finding.kind, finding.array, first, second}];
   if (found == nullptr)
-    found = &at(finding, line_of(source_place(first), first), line_of(source_place(second), second),
-                report);
-  ++found->count;
+    found =
+        &at(finding, line_of(source_place(first), first), line_of(source_place(second), second));
+  count(*found, finding, report);
 }
 
 void count_finding(const Finding& finding, const SourcePlace& place,
                    const std::function<std::string()>& report) {
   const std::lock_guard lock(mutex);
   const Line line{place.path, place.line};
-  ++at(finding, line, line, report).count;
+  count(at(finding, line, line), finding, report);
 }
 
 std::pair<cudaError_t, std::string> take_findings() {
   const std::lock_guard lock(mutex);
   cudaError_t error = cudaSuccess;
   std::string text;
+  size_t reports = 0, notes = 0;
   for (const auto& [lines, found] : all) {
     if (error == cudaSuccess) error = found.error;
-    if (!found.report.empty())
+    size_t& of_its_kind = found.error == cudaSuccess ? notes : reports;
+    if (++of_its_kind <= kMostReports)
       text += found.report + "  seen " + std::to_string(found.count) +
               (found.count == 1 ? " time\n" : " times\n");
   }
@@ -89,7 +89,6 @@ std::pair<cudaError_t, std::string> take_findings() {
   }
   all.clear();
   by_instructions.clear();
-  reports = notes = 0;
   return {error, text};
 }
 

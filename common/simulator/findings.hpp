@@ -1,5 +1,6 @@
 // What the checks found in one launch, over all workers: a report for each kind, array and pair of
-// source lines, with a count.
+// source lines, with a count. Of several blocks the first one's words, so that a launch's reports
+// are the same on however many cores.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,11 @@ struct Finding {
   const char* kind;   // "race", "init", "bounds", "barrier", or "note": what is no fault
   uintptr_t array;    // anything that tells arrays apart
   cudaError_t error;  // cudaSuccess for a note
+  uint32_t block;     // that found it: its number in the grid
 };
 
 /// Counts a finding at two instructions (or one, given twice). `report` makes all lines of the
-/// report but the count; it is called for the first of its kind only.
+/// report but the count; it is called for the first one of the first block only.
 void count_finding(const Finding& finding, const void* first, const void* second,
                    const std::function<std::string()>& report);
 /// The same at one place of the source.

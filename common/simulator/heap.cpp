@@ -118,12 +118,13 @@ void* heap_allocate(size_t bytes) {
 void heap_free(void* block, const void* instruction) {
   if (block == nullptr || heap().release(block) || the_worker == nullptr) return;
   const void* const call = static_cast<const char*>(instruction) - 1;
-  count_finding({"bounds", 0, cudaErrorIllegalAddress}, call, call, [&] {
-    return "bounds in " + std::string(the_worker->kernel()) + "\n  freed by   " +
-           the_worker->place_of_running_thread() + "  " + source_line_with_text(call) +
-           "\n  free or delete of what is no live memory of the kernels' heap\n"
-           "  likely: it was freed before, or the host allocated it\n";
-  });
+  count_finding(
+      {"bounds", 0, cudaErrorIllegalAddress, the_worker->block_number()}, call, call, [&] {
+        return "bounds in " + std::string(the_worker->kernel()) + "\n  freed by   " +
+               the_worker->place_of_running_thread() + "  " + source_line_with_text(call) +
+               "\n  free or delete of what is no live memory of the kernels' heap\n"
+               "  likely: it was freed before, or the host allocated it\n";
+      });
 }
 Allocation heap_block(const void* address) {
   return heap().live(address);

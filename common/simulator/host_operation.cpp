@@ -1,4 +1,6 @@
 // Accesses of copies, fills and libraries, beside those of kernels in other streams.
+#include <bit>
+
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/names.hpp"
@@ -31,22 +33,24 @@ void access(const Operation& now, const void* memory, size_t bytes, bool writes)
   Conflict conflict;
   for (uintptr_t four = begin & ~uintptr_t{3}; four < end; four += 4) {
     const uint8_t mask = bytes_of_four(four, begin, end);
-    Cell& cell = global_cell(four);
-    const CellLock lock(cell);
-    const auto look = [&](const Record& before, const char* done) {
-      if (before.epoch != 0 && conflict.address == 0 && !is_ordered(before.epoch, now))
-        conflict = {before, done, four};
+    Cell& cell_of_four = global_cell(four);
+    const CellLock lock(cell_of_four);
+    const auto visit = [&](Cell& cell, uint8_t of) {
+      const auto look = [&](const Record& before, const char* done) {
+        if (before.epoch != 0 && conflict.address == 0 && !is_ordered(before.epoch, now))
+          conflict = {before, done, four + static_cast<uintptr_t>(std::countr_zero(of))};
+      };
+      look(cell.write, "written");
+      if (writes) {
+        for (const Record& read : cell.reads) look(read, "read   ");
+        cell.write = mine;
+        cell.write_is_atomic = cell.copy_pending = 0;
+        cell.reads[0] = cell.reads[1] = {};
+      } else {
+        cell.reads[is_ordered(cell.reads[0].epoch, now) ? 0 : 1] = mine;
+      }
     };
-    if (cell.write_bytes & mask) look(cell.write, "written");
-    if (writes) {
-      for (const Record& read : cell.reads) look(read, "read   ");
-      cell.write = mine;
-      cell.write_bytes = mask;
-      cell.write_is_atomic = cell.copy_pending = 0;
-      cell.reads[0] = cell.reads[1] = {};
-    } else {
-      cell.reads[is_ordered(cell.reads[0].epoch, now) ? 0 : 1] = mine;
-    }
+    visit_cells(cell_of_four, global_byte_cells(four), mask, writes, visit);
   }
   if (conflict.address != 0) report(now, conflict, writes);
 }

@@ -11,11 +11,11 @@
 namespace simulator {
 namespace {
 
-/// An array with one element for every four bytes of global memory. Pages come when they are
+/// An array with so many elements for every four bytes of global memory. Pages come when they are
 /// touched.
 template <class T>
-T* reserve() {
-  void* array = mmap(nullptr, kDeviceSpan / 4 * sizeof(T), PROT_READ | PROT_WRITE,
+T* reserve(size_t elements) {
+  void* array = mmap(nullptr, kDeviceSpan / 4 * elements * sizeof(T), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (array == MAP_FAILED) {
     std::fputs("The simulator could not reserve addresses for its checks.\n", stderr);
@@ -47,12 +47,16 @@ void mark(const void* address, size_t bytes, bool written) {
 
 }  // namespace
 
-Cell& global_cell(uintptr_t address) {
-  static Cell* const cells = reserve<Cell>();
-  return cells[index(address)];
+Cell& global_cell(uintptr_t four) {
+  static Cell* const cells = reserve<Cell>(1);
+  return cells[index(four)];
+}
+Cell* global_byte_cells(uintptr_t four) {
+  static Cell* const cells = reserve<Cell>(4);
+  return cells + 4 * index(four);
 }
 uint8_t& global_written(uintptr_t address) {
-  static uint8_t* const written = reserve<uint8_t>();
+  static uint8_t* const written = reserve<uint8_t>(1);
   return written[index(address)];
 }
 

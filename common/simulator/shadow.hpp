@@ -1,5 +1,5 @@
-// What the checks remember of memory: for every four bytes, who wrote and who read them last, and
-// whether anybody wrote them at all.
+// What the checks remember of memory: for every four bytes, and for each byte where an access
+// touched fewer, who wrote and who read them last; and whether anybody wrote them at all.
 //
 // Two accesses race when they touch the same bytes, at least one writes, not both are atomic, and
 // nothing orders them. Time is counted per warp: it advances at every barrier of the block and at
@@ -9,6 +9,7 @@
 // kept.)
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,14 +26,14 @@ struct Record {
   uint32_t thread : 10 = 0;
 };
 
-/// The last accesses of four bytes of memory.
+/// The last accesses of four bytes of memory, or of one.
 struct Cell {
   Record write;
-  Record reads[2];          // of different threads
-  uint8_t write_bytes = 0;  // which of the four the last write touched
+  Record reads[2];  // of different threads
   uint8_t write_is_atomic = 0;
   uint8_t copy_pending = 0;  // the write is an asynchronous copy that was not waited for
   uint8_t lock = 0;          // of global memory, which several workers use at once
+  uint8_t is_split = 0;      // its four bytes have had different accesses: each has its own cell
 };
 
 /// Which of the four bytes from `four` on lie in [begin, end): a bit a byte. At least one does.
@@ -56,8 +57,26 @@ class CellLock {
   Cell& cell_;
 };
 
-/// The cell of a device address. Its memory comes when it is first touched.
-Cell& global_cell(uintptr_t address);
+/// Visits what remembers an access of these of a cell's four bytes: visit(cell, its bytes), with
+/// the cell, or with those of single bytes where this access or an earlier one touched fewer than
+/// four. `byte_cells` are the cell's four. A write of all four joins them again.
+template <class Visit>
+void visit_cells(Cell& four, Cell* byte_cells, uint8_t bytes, bool writes, const Visit& visit) {
+  if (bytes == 0xf && !four.is_split) return visit(four, bytes);
+  if (!four.is_split) std::fill_n(byte_cells, 4, four);
+  four.is_split = 1;
+  for (int byte = 0; byte < 4; ++byte)
+    if (bytes >> byte & 1) visit(byte_cells[byte], static_cast<uint8_t>(1 << byte));
+  if (bytes != 0xf || !writes) return;
+  byte_cells[0].lock = four.lock;
+  four = byte_cells[0];
+  four.is_split = 0;
+}
+
+/// The cell of the four bytes at a device address, and the cells of its single bytes. Their memory
+/// comes when it is first touched.
+Cell& global_cell(uintptr_t four);
+Cell* global_byte_cells(uintptr_t four);
 /// Which of the four bytes at a device address were ever written: a bit a byte.
 uint8_t& global_written(uintptr_t address);
 

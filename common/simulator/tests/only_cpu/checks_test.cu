@@ -37,6 +37,14 @@ __global__ void across_halves(int* out) {
   out[threadIdx.x] = slot[threadIdx.x ^ 16];
 }
 
+/// All blocks race, the first one last.
+__global__ void first_block_is_late(int* out, int turns) {
+  __shared__ int slot;
+  for (int i = 0; blockIdx.x == 0 && i < turns; ++i) out[0] += i;
+  slot = static_cast<int>(threadIdx.x);
+  out[1 + blockIdx.x] = slot;
+}
+
 __global__ void blocks_write_one_place(int* out) {
   out[0] = static_cast<int>(blockIdx.x);
 }
@@ -118,6 +126,17 @@ TEST_CASE("blocks that write one place race, unless by atomics", "[checks]") {
   tutorial::DeviceBuffer<unsigned char> bytes(64);
   own_bytes<<<1, 64>>>(bytes.data());
   CHECK(Outcome{}.error == cudaSuccess);
+}
+
+TEST_CASE("a report is of the first block, whoever comes first", "[checks]") {
+  tutorial::DeviceBuffer<int> out(std::vector<int>(17, 0));
+  for (const int turns : {0, 100'000}) {
+    first_block_is_late<<<16, 32>>>(out.data(), turns);
+    const Outcome outcome;
+    CHECK(outcome.error == cudaErrorLaunchFailure);
+    CHECK_THAT(outcome.report, ContainsSubstring("written by block (0,0) thread (0,0)"));
+    CHECK_THAT(outcome.report, !ContainsSubstring("block (1,0)"));
+  }
 }
 
 TEST_CASE("reads of what nobody wrote are reported", "[checks]") {

@@ -174,6 +174,10 @@ TEST_CASE("copies and fills have their place in a stream", "[streams]") {
     CHECK(cudaMemsetAsync(bytes.data(), 1, 3, a) == cudaSuccess);
     CHECK(cudaMemsetAsync(bytes.data() + 3, 2, 5, b) == cudaSuccess);
     CHECK(cudaMemsetAsync(bytes.data() + 7, 3, 1, a) == cudaErrorLaunchFailure);
+    CHECK_THAT(simulator::last_report(), ContainsSubstring("element 7 of 8"));
+    cudaGetLastError();
+    CHECK(cudaMemsetAsync(bytes.data() + 2, 3, 1, a) == cudaSuccess);
+    CHECK(cudaMemsetAsync(bytes.data() + 1, 3, 1, b) == cudaErrorLaunchFailure);
     cudaGetLastError();
   }
   SECTION("a fill of what another stream still reads") {
