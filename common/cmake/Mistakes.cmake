@@ -7,15 +7,6 @@
 add_custom_target(mistakes)
 set(mistakes_program "${TUTORIAL_ROOT}/common/tools/mistakes.py")
 
-# Some hundred programs are linked: with the fastest linker that is here.
-include(CheckLinkerFlag)
-foreach(linker IN ITEMS gold lld)
-  check_linker_flag(CXX "-fuse-ld=${linker}" TUTORIAL_HAS_${linker})
-  if(TUTORIAL_HAS_${linker} AND NOT mistakes_linker)
-    set(mistakes_linker "-fuse-ld=${linker}")
-  endif()
-endforeach()
-
 # The mistake is meant, so no warnings (-w). The reports name lines: all that they need is -g1.
 set(of_mistakes -w -g1)
 tutorial_headers(mistakes_headers LIBRARIES tutorial_common OPTIONS ${tutorial_kernel_options} ${of_mistakes}
@@ -50,7 +41,7 @@ function(tutorial_mistake_program target chapter list name folder)
   endforeach()
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${folder}" OUTPUT_NAME tests)
   target_include_directories(${target} BEFORE PRIVATE "${folder}" "${CMAKE_CURRENT_SOURCE_DIR}")
-  target_link_libraries(${target} PRIVATE ${mistakes_linker} $<TARGET_PROPERTY:${chapter}_tests,LINK_LIBRARIES>)
+  target_link_libraries(${target} PRIVATE ${tutorial_fast_linker} $<TARGET_PROPERTY:${chapter}_tests,LINK_LIBRARIES>)
   add_dependencies(${chapter}_mistakes ${target})
 endfunction()
 

@@ -56,6 +56,15 @@ function(tutorial_prepend_headers target source headers)
   endif()
 endfunction()
 
+# The fastest linker that is here, as an option: some hundred small programs are linked with it.
+include(CheckLinkerFlag)
+foreach(linker IN ITEMS gold lld)
+  check_linker_flag(CXX "-fuse-ld=${linker}" TUTORIAL_HAS_${linker})
+  if(TUTORIAL_HAS_${linker} AND NOT tutorial_fast_linker)
+    set(tutorial_fast_linker "-fuse-ld=${linker}")
+  endif()
+endforeach()
+
 function(tutorial_translate source folder result)
   get_filename_component(source "${source}" ABSOLUTE)
   get_filename_component(name "${source}" NAME)
@@ -186,6 +195,7 @@ function(tutorial_chapter)
     target_compile_definitions(${name}_tests PRIVATE TUTORIAL_PROGRAM="$<TARGET_FILE:${name}>"
       TUTORIAL_STAND_IN="$<TARGET_FILE:${name}_stand_in>")
   endif()
+  tutorial_exercises(${name})
   if(TUTORIAL_BACKEND STREQUAL "cpu")
     tutorial_mistakes(${name})
     # Every kernel once more with blocks and threads in another order: what is right in one order only shows.

@@ -1,0 +1,48 @@
+# tutorial_exercises(): the exercises of a chapter, each a folder exercises/<number>_<name>/ (CONTRIBUTING.md says
+# what is in it). Its tests are compiled once, and linked with each version of the kernel:
+#
+#   <chapter>_exercise_<name>_skeleton   as it is shipped: it compiles, and fails
+#   <chapter>_exercise_<name>_solution   passes
+#   <chapter>_exercise_<name>_mine       the learner's, once ./learn exercise has made mine.cu; no part of `all`
+function(tutorial_exercises chapter)
+  file(GLOB tests CONFIGURE_DEPENDS exercises/*/tests.cpp)
+  file(GLOB mine CONFIGURE_DEPENDS exercises/*/mine.cu)
+  foreach(test IN LISTS tests)
+    get_filename_component(folder "${test}" DIRECTORY)
+    get_filename_component(name "${folder}" NAME)
+    string(REGEX REPLACE "^[0-9]+_" "" short "${name}")
+    set(base "${chapter}_exercise_${short}")
+    add_library(${base}_tests OBJECT "${test}")
+    target_link_libraries(${base}_tests PRIVATE tutorial_testing)
+    target_compile_options(${base}_tests PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-O0;-g1>")
+    tutorial_reuse_headers(${base}_tests test_headers)
+
+    set(versions skeleton solution)
+    if("${folder}/mine.cu" IN_LIST mine)
+      list(APPEND versions mine)
+    endif()
+    foreach(version IN LISTS versions)
+      add_executable(${base}_${version} $<TARGET_OBJECTS:${base}_tests>)
+      tutorial_sources(${base}_${version} kernel_headers "exercises/${name}/${version}.cu")
+      target_include_directories(${base}_${version} PRIVATE "${folder}")
+      target_link_libraries(${base}_${version} PRIVATE tutorial_testing ${tutorial_fast_linker})
+      # What is not written yet leaves names unused.
+      target_compile_options(${base}_${version} PRIVATE
+        $<$<COMPILE_LANGUAGE:CXX>:-Wno-unused> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-unused;-diag-suppress=177,550>)
+      set_target_properties(${base}_${version} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/exercises/${name}" OUTPUT_NAME ${version})
+    endforeach()
+    if(TARGET ${base}_mine)
+      set_target_properties(${base}_mine PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
+
+    string(REGEX REPLACE "_.*" "/${short}" of_chapter "${chapter}")
+    add_test(NAME "exercise ${of_chapter}: the solution passes" COMMAND ${base}_solution)
+    add_test(NAME "exercise ${of_chapter}: as shipped it fails" COMMAND ${base}_skeleton)
+    set_tests_properties("exercise ${of_chapter}: the solution passes"
+      "exercise ${of_chapter}: as shipped it fails" PROPERTIES LABELS exercises TIMEOUT 120)
+    # By a check that failed: a crash would not say so.
+    set_tests_properties("exercise ${of_chapter}: as shipped it fails" PROPERTIES
+      PASS_REGULAR_EXPRESSION "test cases failed, [1-9][0-9]* of")
+  endforeach()
+endfunction()

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""The exercises' folders hold what CONTRIBUTING.md asks for; common/tools/exercises.py keeps what a learner did."""
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "common/tools"))
+import exercises  # noqa: E402
+
+FILES = {"task.md", "exercise.hpp", "skeleton.cu", "solution.cu", "tests.cpp"}
+FEWEST, LEAST_LINES, MOST_LINES = 2, 3, 15
+
+
+class EveryExercise(unittest.TestCase):
+    def test_each_chapter_has_some(self):
+        of = [one.chapter for one in exercises.exercises()]
+        for chapter in exercises.project.chapters():
+            self.assertGreaterEqual(of.count(chapter.name), FEWEST, chapter.name)
+
+    def test_names_are_clear(self):
+        shorts = [one.short for one in exercises.exercises()]
+        self.assertEqual(len(shorts), len(set(shorts)), "two exercises have one name")
+
+    def test_it_is_complete(self):
+        for one in exercises.exercises():
+            with self.subTest(one.name):
+                self.assertEqual({path.name for path in one.folder.iterdir()} - {"mine.cu"}, FILES)
+                self.assertTrue(one.title and one.text)
+                self.assertEqual(len(one.hints), 3)
+                self.assertTrue(all(len(hint) > 40 for hint in one.hints))
+
+    def test_the_solution_is_the_skeleton_with_its_gaps_filled(self):
+        for one in exercises.exercises():
+            with self.subTest(one.name):
+                skeleton, solution = ((one.folder / f"{name}.cu").read_text() for name in ("skeleton", "solution"))
+                self.assertEqual(exercises.GAP.sub(r"\1\3", skeleton), exercises.GAP.sub(r"\1\3", solution))
+                gaps = exercises.GAP.findall(solution)
+                self.assertTrue(gaps)
+                for _, code, _ in gaps:
+                    lines = [line for line in code.splitlines() if line.split("//")[0].strip()]
+                    self.assertTrue(LEAST_LINES <= len(lines) <= MOST_LINES, code)
+
+
+class Tool(unittest.TestCase):
+    """In a small project of its own."""
+
+    def setUp(self):
+        self.root = Path(tempfile.mkdtemp()).resolve()
+        self.addCleanup(shutil.rmtree, self.root)
+        tools = self.root / "common/tools"
+        tools.mkdir(parents=True)
+        for name in ("exercises.py", "project.py"):
+            shutil.copy(ROOT / "common/tools" / name, tools)
+        for name in ("01_one/exercises/1_easy", "01_one/exercises/2_hard", "02_two/exercises/1_other"):
+            folder = self.root / name
+            folder.mkdir(parents=True)
+            (folder / "task.md").write_text("# The title\n\nDo it.\n" +
+                                            "".join(f"\n## Hint {n}\n\nHelp {n}.\n" for n in (1, 2, 3)))
+            (folder / "skeleton.cu").write_text("void f() {\n  // ---- your code\n  // ----\n}\n")
+            (folder / "solution.cu").write_text("void f() {\n  // ---- your code\n  answer();\n  // ----\n}\n")
+
+    def run_tool(self, *words, status=0, answer=""):
+        run = subprocess.run([sys.executable, self.root / "common/tools/exercises.py", *words], input=answer,
+                             capture_output=True, text=True)
+        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
+        return run.stdout + run.stderr
+
+    def mine(self, name="01_one/exercises/1_easy"):
+        return self.root / name / "mine.cu"
+
+    def test_begin_makes_the_file_once(self):
+        said = self.run_tool("begin")
+        self.assertIn("01_one 1_easy\n", said)
+        self.assertIn("Do it.", said)
+        self.mine().write_text("edited")
+        self.assertNotIn("Do it.", self.run_tool("begin"))
+        self.assertEqual(self.mine().read_text(), "edited")
+
+    def test_the_next_one_comes_after_it_is_solved(self):
+        self.run_tool("begin")
+        self.assertIn("next: ./learn exercise 01/hard", self.run_tool("solved", "01/easy"))
+        self.assertIn("01_one 2_hard\n", self.run_tool("begin"))
+        self.assertIn("✓ 01/easy", self.run_tool("progress"))
+        self.assertIn("… 01/hard", self.run_tool("progress"))
+        self.assertIn("02_two 1_other\n", self.run_tool("begin", "2"))
+        self.assertIn("02_two 1_other\n", self.run_tool("begin"))  # the one begun last
+        self.run_tool("solved", "other")
+        self.assertIn("that was the last one", self.run_tool("solved", "hard"))
+        self.assertIn("all exercises are solved", self.run_tool("begin", status=2))
+        self.assertIn("01_one 1_easy\n", self.run_tool("begin", "easy"))
+
+    def test_hints_grow(self):
+        for number in (1, 2, 3):
+            self.assertIn(f"hint {number} of 3\n\nHelp {number}.", self.run_tool("hint", "easy"))
+        self.assertIn("That was the last hint", self.run_tool("hint", "easy"))
+
+    def test_reset_asks_first(self):
+        self.assertIn("nothing to reset", self.run_tool("reset", "easy", status=2))
+        self.run_tool("begin")
+        self.mine().write_text("edited")
+        self.assertIn("--yes does it", self.run_tool("reset", "easy", status=2, answer="y\n"))  # no terminal
+        self.assertEqual(self.mine().read_text(), "edited")
+        self.run_tool("reset", "easy", "--yes")
+        self.assertIn("your code", self.mine().read_text())
+        self.assertIn("name one", self.run_tool("reset", "01", status=2))
+        self.assertIn("reset which exercise?", self.run_tool("reset", status=2))
+
+    def test_the_solution_comes_after_success(self):
+        self.assertIn("not solved yet", self.run_tool("solution", "easy", status=2))
+        self.assertIn("answer();", self.run_tool("solution", "easy", "--yes"))
+        self.run_tool("solved", "easy")
+        self.assertIn("answer();", self.run_tool("solution", "easy"))
+
+    def test_wrong_words_are_refused(self):
+        self.assertIn("did you mean '01/easy'?", self.run_tool("begin", "01/eazy", status=2))
+        self.assertIn("has no option --yes", self.run_tool("begin", "--yes", status=2))
+        self.assertIn("takes one exercise", self.run_tool("hint", "easy", "hard", status=2))
+        self.assertIn("takes no further words", self.run_tool("progress", "easy", status=2))
+
+    def test_a_damaged_state_is_no_end(self):
+        self.run_tool("begin")
+        (self.root / ".learn/exercises.json").write_text("{")
+        self.assertIn("0 of 3 solved", self.run_tool("progress"))
+        self.run_tool("solved", "easy")
+        self.assertEqual(json.loads((self.root / ".learn/exercises.json").read_text())["solved"], ["01/easy"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""What ./learn's commands for the exercises do besides building: which one, its text, hints, progress.
+
+  exercises.py begin [NAME]      prints the chapter's folder and the exercise's; makes mine.cu, and shows the task
+  exercises.py solved NAME       remembers that it is solved, and says what comes next
+  exercises.py hint [NAME]       the next of its three hints
+  exercises.py progress          the list
+  exercises.py reset NAME        mine.cu as it was shipped; asks first, or takes --yes
+  exercises.py solution [NAME]   how we filled the gap, once it is solved or with --yes
+
+NAME is transpose or 02/transpose; `begin` also takes a chapter, for its next one. Without NAME: the one begun last, or
+the first that is not solved. What a learner has done is in .learn/exercises.json and in mine.cu. CONTRIBUTING.md says
+what an exercise's folder holds."""
+import json
+import os
+import re
+import shutil
+import sys
+
+import project
+
+project.program = "learn"
+STATE = project.ROOT / ".learn/exercises.json"
+GAP = re.compile(r"( *// ---- your code[^\n]*\n)(.*?)( *// ----\n)", re.S)  # in skeleton.cu and solution.cu
+
+
+class Exercise:
+    """A folder NN_chapter/exercises/2_transpose."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.chapter = folder.parents[1].name
+        self.short = folder.name.partition("_")[2]
+        self.name = f"{self.chapter[:2]}/{self.short}"
+        self.mine = folder / "mine.cu"
+        sections = re.split(r"^#+ (.+)\n", (folder / "task.md").read_text(), flags=re.M)
+        self.title, self.text = sections[1], sections[2].strip()
+        self.hints = [text.strip() for text in sections[4::2]]
+
+
+def exercises():
+    """In their order: the chapters', and from easy to hard."""
+    return [Exercise(folder.parent) for folder in sorted(project.ROOT.glob("[0-9][0-9]_*/exercises/*/task.md"))]
+
+
+def read_state():
+    try:
+        return {"solved": [], "hints": {}, "current": ""} | json.loads(STATE.read_text())
+    except (FileNotFoundError, ValueError):
+        return {"solved": [], "hints": {}, "current": ""}
+
+
+def write_state(state):
+    STATE.parent.mkdir(exist_ok=True)
+    new = STATE.with_suffix(".new")
+    new.write_text(json.dumps(state, indent=1) + "\n")
+    new.replace(STATE)  # all of it or nothing
+
+
+def choose(words, state, takes_chapter=False):
+    """The exercise that is meant."""
+    everything = exercises()
+    word = words[0].rstrip("/") if words else ""
+    if not word:
+        of_state = [one for one in everything if one.name == state["current"] and one.name not in state["solved"]]
+        left = of_state or [one for one in everything if one.name not in state["solved"]]
+        return left[0] if left else project.die("all exercises are solved; ./learn progress lists them")
+    found = [one for one in everything if word in (one.short, one.name, f"{one.chapter}/{one.short}")]
+    if len(found) == 1:
+        return found[0]
+    chapter = project.find_chapter(word)
+    if chapter and not takes_chapter:
+        names = ", ".join(one.name for one in everything if one.chapter == chapter.name)
+        project.die(f"chapter {word} has the exercises {names}: name one")
+    if chapter:
+        of_chapter = [one for one in everything if one.chapter == chapter.name]
+        left = [one for one in of_chapter if one.name not in state["solved"]]
+        return left[0] if left else project.die(f"all {len(of_chapter)} exercises of {chapter.name} are solved; "
+                                                "name one to run it again")
+    known = [one.name for one in everything] + [one.short for one in everything]
+    return project.die(f"there is no exercise '{word}'; {project.did_you_mean(word, known)}./learn progress lists them")
+
+
+def progress(state, say=print):
+    everything = exercises()
+    width = max(len(one.name) for one in everything)
+    for one in everything:
+        mark = "✓" if one.name in state["solved"] else "…" if one.mine.exists() else " "
+        say(f" {mark} {one.name:{width}}  {one.title}")
+    solved = sum(one.name in state["solved"] for one in everything)
+    say(f"{solved} of {len(everything)} solved (✓), … begun. ./learn exercise NAME begins or tries one.")
+
+
+def begin(words):
+    state = read_state()
+    one = choose(words, state, takes_chapter=True)
+    if not one.mine.exists():
+        if not words:
+            progress(state, project.say)
+        project.say(f"\n{one.name}: {one.title}\n\n{one.text}\n")
+        shutil.copyfile(one.folder / "skeleton.cu", one.mine)
+    folder = os.path.relpath(one.folder, project.ROOT)
+    project.say(f"{one.name}: edit {folder}/mine.cu; what is asked for stands in its exercise.hpp, tests.cpp and task.md.")
+    write_state(state | {"current": one.name})
+    print(one.chapter, one.folder.name)
+
+
+def solved(words):
+    state = read_state()
+    one = choose(words, state)
+    state["solved"] = sorted({*state["solved"], one.name})
+    write_state(state)
+    left = [other.name for other in exercises() if other.name not in state["solved"]]
+    project.say(f"Solved: {one.name}. ./learn solution {one.short} shows how we did it; "
+                + (f"next: ./learn exercise {left[0]}" if left else "that was the last one."))
+
+
+def hint(words):
+    state = read_state()
+    one = choose(words, state)
+    given = state["hints"].get(one.name, 0)
+    number = min(given, len(one.hints) - 1)
+    print(f"{one.name}, hint {number + 1} of {len(one.hints)}\n\n{one.hints[number]}")
+    if given >= len(one.hints):
+        print(f"\nThat was the last hint. ./learn solution {one.short} --yes shows our lines.")
+    state["hints"][one.name] = min(given + 1, len(one.hints))
+    write_state(state)
+
+
+def reset(words):
+    yes, names = "--yes" in words, [word for word in words if word != "--yes"]
+    if not names:
+        project.die("reset which exercise? For example: ./learn reset transpose")
+    state = read_state()
+    one = choose(names, state)
+    if not one.mine.exists():
+        project.die(f"{one.name} was not begun: there is nothing to reset")
+    if not yes:
+        if not sys.stdin.isatty():
+            project.die(f"your edits in {one.name} would be lost: ./learn reset {one.short} --yes does it")
+        try:
+            answer = input(f"Your edits in {os.path.relpath(one.mine, project.ROOT)} will be lost. Go on? [y/N] ")
+        except EOFError:
+            answer = ""
+        if answer.strip().lower() not in ("y", "yes"):
+            project.say("Nothing was changed.")
+            sys.exit(1)
+    shutil.copyfile(one.folder / "skeleton.cu", one.mine)
+    state["solved"] = [name for name in state["solved"] if name != one.name]
+    state["hints"].pop(one.name, None)
+    write_state(state)
+    project.say(f"{one.name} is as it was shipped.")
+
+
+def solution(words):
+    yes, names = "--yes" in words, [word for word in words if word != "--yes"]
+    state = read_state()
+    one = choose(names or [state["current"]], state)
+    if one.name not in state["solved"] and not yes:
+        project.die(f"{one.name} is not solved yet: ./learn hint {one.short} helps; "
+                    f"./learn solution {one.short} --yes shows our lines all the same")
+    path = one.folder / "solution.cu"
+    gaps = GAP.findall(path.read_text())
+    print("\n…\n\n".join(first + code for first, code, _ in gaps), end="")
+    print(f"\nThe whole file: {os.path.relpath(path, project.ROOT)}")
+
+
+COMMANDS = {"begin": begin, "solved": solved, "hint": hint, "reset": reset, "solution": solution,
+            "progress": lambda words: progress(read_state())}
+MOST_WORDS = {"progress": 0, "reset": 2, "solution": 2}
+
+if __name__ == "__main__":
+    command, rest = sys.argv[1], sys.argv[2:]
+    unknown = [word for word in rest if word.startswith("-") and (word != "--yes" or command not in ("reset", "solution"))]
+    if unknown:
+        project.die(f"{command} has no option {unknown[0]}")
+    if len(rest) > MOST_WORDS.get(command, 1):
+        project.die(f"{command} takes one exercise: ./learn {command} 02/transpose" if command != "progress" else
+                    "progress takes no further words")
+    COMMANDS[command](rest)
