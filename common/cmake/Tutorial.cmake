@@ -156,6 +156,7 @@ endfunction()
 #   <name>_tests   tests.cpp and tests/*.cpp, and of each part tests.cpp
 #   <name>_stand_in  the program again, for its own tests: with tests/stand_in.cpp, and of each part
 #                    stand_in.cpp, which define some of the steps anew
+#   <name>_check   all of these: what CTest needs (`./learn watch` builds the tests alone first)
 #
 # The arguments are libraries that the chapter needs besides, such as another chapter's steps.
 function(tutorial_chapter)
@@ -182,8 +183,10 @@ function(tutorial_chapter)
 
   add_executable(${name}_tests)
   tutorial_sources(${name}_tests kernel_headers ${tests})
-  target_link_libraries(${name}_tests PRIVATE ${name}_steps ${ARGN})
+  target_link_libraries(${name}_tests PRIVATE ${name}_steps ${ARGN} ${tutorial_fast_linker})
   tutorial_tests(${name}_tests ${name})
+  add_custom_target(${name}_check)
+  add_dependencies(${name}_check ${name}_tests ${name})
 
   # The linker takes the stand-ins, and from the library what they do not define. The program's own
   # files are not compiled again.
@@ -191,7 +194,7 @@ function(tutorial_chapter)
     add_executable(${name}_stand_in $<TARGET_OBJECTS:${name}> ${stand_ins})
     tutorial_reuse_headers(${name}_stand_in program_headers)
     target_link_libraries(${name}_stand_in PRIVATE ${name}_steps ${ARGN})
-    add_dependencies(${name}_tests ${name} ${name}_stand_in)
+    add_dependencies(${name}_check ${name}_stand_in)
     target_compile_definitions(${name}_tests PRIVATE TUTORIAL_PROGRAM="$<TARGET_FILE:${name}>"
       TUTORIAL_STAND_IN="$<TARGET_FILE:${name}_stand_in>")
   endif()
@@ -207,13 +210,12 @@ function(tutorial_chapter)
 endfunction()
 
 # A test of the chapter's program: it answers these words (a list) with a text that matches, and at once, so
-# before it computes anything. The tests' target builds the program, too.
+# before it computes anything.
 function(tutorial_answers words text)
   get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
   if(TUTORIAL_BACKEND STREQUAL "gpu")
     return()  # there may be no GPU where this is tested
   endif()
-  add_dependencies(${name}_tests ${name})
   string(REPLACE ";" " " line "${words}")
   add_test(NAME "${name}: the program's answer to ${line}" COMMAND ${name} ${words})
   set_tests_properties("${name}: the program's answer to ${line}" PROPERTIES
