@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -72,20 +74,27 @@ const char* name_of(TraceEvent::What what) {
   return names[static_cast<size_t>(what)];
 }
 
-/// "common/kernel/reduce.cuh"; a path elsewhere stays as it is.
+constexpr const char* kRoot = TUTORIAL_SOURCE_DIR "/";
+
+/// "common/kernel/reduce.cuh"; a path elsewhere stays as it is. A compiler's cache may have made
+/// the path relative to the folder that it compiled in.
 std::string path_in_project(const std::string& path) {
-  const std::string root = TUTORIAL_SOURCE_DIR "/";
-  return path.starts_with(root) ? path.substr(root.size()) : path;
+  std::string inside = std::filesystem::path(path).lexically_normal();
+  if (inside.starts_with(kRoot)) return inside.substr(std::strlen(kRoot));
+  if (path.starts_with('/')) return path;
+  while (inside.starts_with("../")) inside.erase(0, 3);
+  return std::filesystem::exists(kRoot + inside) ? inside : path;
 }
 
 /// The key of a line: its number in the kernel's file, "tiles.cuh:20" in another.
-std::string key_of(const TracedPlace& place, const std::string& kernel_path) {
-  const std::string line = std::to_string(place.line);
-  return place.path == kernel_path ? line : path_in_project(place.path) + ":" + line;
+std::string key_of(const TracedPlace& place, const std::string& kernel_file) {
+  const std::string line = std::to_string(place.line), file = path_in_project(place.path);
+  return file == kernel_file ? line : file + ":" + line;
 }
 
 std::string text_of(const TracedPlace& place) {
-  std::ifstream file(place.path);
+  const std::string path = path_in_project(place.path);
+  std::ifstream file(path.starts_with('/') ? path : kRoot + path);
   std::string text;
   for (int number = place.line; number > 0; --number)
     if (!std::getline(file, text)) text.clear();
@@ -148,7 +157,7 @@ void give_shapes(LaunchTrace& trace, const Declared& declared, const float* outp
 }
 
 std::string trace_text(const TraceHead& head, const LaunchTrace& trace) {
-  const std::string path = trace.path;
+  const std::string path = path_in_project(trace.path);
   Lists lists;
   for (const TraceEvent& event : trace.events)
     for (const auto& [name, list] : lists_of(event)) lists.see(list);
@@ -156,8 +165,9 @@ std::string trace_text(const TraceHead& head, const LaunchTrace& trace) {
   std::vector<std::string> keys, lines, arrays, events;
   for (const TracedPlace& place : trace.places) {
     const std::string key = key_of(place, path);
-    keys.push_back(place.path == path ? key : quoted(key));
-    lines.push_back(quoted(key) + ": " + quoted(text_of(place)));
+    keys.push_back(path_in_project(place.path) == path ? key : quoted(key));
+    const std::string line = quoted(key) + ": " + quoted(text_of(place));
+    if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
   }
   for (const TracedArray& array : trace.arrays) arrays.push_back(text_of(array));
   for (const TraceEvent& event : trace.events)
@@ -171,8 +181,7 @@ std::string trace_text(const TraceHead& head, const LaunchTrace& trace) {
              {text("program", quoted(head.program)), text("part", quoted(head.part)),
               text("step", quoted(head.step)), text("options", quoted(head.options)),
               text("seed", std::to_string(head.seed)), text("kernel", quoted(trace.kernel)),
-              text("file", quoted(path_in_project(path))),
-              text("grid", list(std::span<const int64_t>(trace.grid))),
+              text("file", quoted(path)), text("grid", list(std::span<const int64_t>(trace.grid))),
               text("block", list(std::span<const int64_t>(trace.block))),
               text("lines", lines_in('{', lines, '}')), text("arrays", lines_in('[', arrays, ']')),
               text("lists", lines_in('[', lists.all(), ']')),

@@ -8,7 +8,7 @@
 namespace simulator {
 
 /// Of the kernel with this name ("tile_kernel", without template arguments) in a CUDA source. Empty
-/// when the source has no such kernel; a parameter without a name is "".
+/// when the source has no such kernel; for a parameter without a name its type's last word.
 std::vector<std::string> kernel_parameters(std::string_view source, std::string_view kernel);
 
 }  // namespace simulator

@@ -31,8 +31,10 @@ class Figure(NamedTuple):
 FIGURES = {
     # Two tiles each way, the last of them only a part of one.
     "02": Figure("shared_tile", "--m 20 --n 20 --k 20"),
-    # Causal: two of the four warps own nothing that is kept.
-    "03": Figure("small_tiles", "--batch 1 --m 64 --n 128 --k 4"),
+    # Two tiles, one below the other. In the first one two of the four warps own nothing that the causal mask keeps.
+    "03": Figure("small_tiles", "--batch 1 --m 128 --n 128 --k 4",
+                 names={"p.1": "mask", "p.2": "block_mask", "p.3": "thread_mask", "p.4": "mask_words",
+                        "p.5": "block_list"}),
     # Four warps a row, the last of them with 4 columns.
     "04": Figure("block_per_row", "--rows 2 --cols 100"),
     # Two tiles of queries and of keys, of which the causal mask leaves three pairs. A row of head size 4 takes 5
