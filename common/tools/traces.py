@@ -37,10 +37,11 @@ FIGURES = {
                         "p.5": "block_list"}),
     # Four warps a row, the last of them with 4 columns.
     "04": Figure("block_per_row", "--rows 2 --cols 100"),
-    # Two tiles of queries and of keys, of which the causal mask leaves three pairs. A row of head size 4 takes 5
-    # floats in shared memory (odd_stride in tiles.cuh).
-    "06": Figure("kv_outer", "--batch 1 --heads 1 --seq 36 --head-dim 4",
-                 parts={"shared": {"Q_i": [32, 5], "K_j": [32, 5], "V_j": [32, 5], "P_ij": [32, 32]}}),
+    # Two tiles of keys for the last 8 queries, a row for each warp; in the second tile the causal mask lets the first
+    # row see one key, and the last one eight. A row of head size 8 takes 9 floats in shared memory (odd_stride in
+    # tiles.cuh).
+    "06": Figure("kv_outer", "--batch 1 --heads 1 --seq 8 --seq-kv 40 --head-dim 8",
+                 parts={"shared": {"Q_i": [32, 9], "K_j": [32, 9], "V_j": [32, 9], "P_ij": [32, 32]}}),
 }
 
 
