@@ -809,13 +809,16 @@ int lane() {
   return worker_in_kernel("a warp function").lane();
 }
 void* declare_dynamic_shared(const char* name, const SharedShape& shape) {
-  return worker_in_kernel("extern __shared__ (declare it inside the kernel)")
-      .declare_dynamic_shared(name, shape);
+  Worker& worker = worker_in_kernel("extern __shared__ (declare it inside the kernel)");
+  const SimulatorScope scope;
+  return worker.declare_dynamic_shared(name, shape);
 }
 /// On the host the variable stays null: whatever thread reads one of the file's thread_local
 /// variables initialises them all.
 void* declare_dynamic_shared_of_file(const char* name, const SharedShape& shape) {
-  return the_worker ? the_worker->declare_dynamic_shared_of_file(name, shape) : nullptr;
+  if (the_worker == nullptr) return nullptr;
+  const SimulatorScope scope;
+  return the_worker->declare_dynamic_shared_of_file(name, shape);
 }
 void declare_shared_array(const char* name, const volatile void* array, size_t bytes,
                           const SharedShape& shape, const volatile void*) {

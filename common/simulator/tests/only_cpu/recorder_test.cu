@@ -1,4 +1,6 @@
 // The record of a launch: kernels whose events are known by heart.
+#include <cuda_pipeline.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <numeric>
 #include <string>
