@@ -2,7 +2,6 @@
 #include <cuda_runtime.h>
 
 #include "common/backend/backend.hpp"
-#include "common/backend/launch_trace.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/error.hpp"
 
@@ -95,10 +94,6 @@ LaunchProgress launch_progress() {
 }
 
 void mark_device_memory_unwritten(void*, int64_t) {}
-void start_trace(const std::string&, int64_t) {}
-TakenTrace take_trace() {
-  return {};
-}
 void mark_device_memory_elements(const void*, int64_t, int64_t) {}
 void switch_checks(bool) {}
 void set_thread_order(uint64_t) {}

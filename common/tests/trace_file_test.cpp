@@ -33,7 +33,7 @@ LaunchTrace small_trace() {
                    .offset_bytes = 16}};
   trace.events = {
       {.warp = 0, .what = TraceEvent::What::load, .array = 1, .lanes = {0, 1}, .elements = {4, 5}},
-      {.place = 1, .what = TraceEvent::What::barrier},
+      {.what = TraceEvent::What::barrier, .place = 1},
       {.block = 1,
        .warp = 3,
        .what = TraceEvent::What::store,

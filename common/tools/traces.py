@@ -9,6 +9,7 @@ What stands in such a file: docs/simulator.md.
 """
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -127,7 +128,8 @@ def recorded(number, figure):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.json"
         words = [program, "--kernel", figure.step, *figure.options.split(), "--trace", path]
-        run = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        natural = os.environ | {"SIMULATOR_ORDER": "0"}
+        run = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=natural)
         if run.returncode != 0:
             project.say(run.stdout)
             project.die(f"{number} {figure.step} cannot be traced; what it said stands above")
