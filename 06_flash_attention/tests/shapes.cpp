@@ -88,6 +88,7 @@ TEST_CASE("every step does nothing when there is nothing to do") {
   check_step(step, normal_problem({.Tq = 5, .Tk = 0, .HS = 4}));  // zeros
   // Without columns out is empty, and a score without terms is no score: lse is left alone.
   const Attention no_columns = {.Tq = 5, .Tk = 5, .HS = 0};
+  if (is_too_large_here(step, no_columns)) return;
   step.launch(no_columns, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
 }
