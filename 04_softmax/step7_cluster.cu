@@ -35,8 +35,15 @@ constexpr int WARPS = THREADS / WARP;  // of a block
 // Up to so many columns step 6 does without: it has 89 % of a plain copy there (H200).
 constexpr int64_t ENOUGH_FOR_ONE_BLOCK = 32768;
 
-// 8 blocks on an SM, hence 32 registers a thread: while some reduce, the others load and store.
-__global__ void __launch_bounds__(THREADS, 8)
+// While some blocks of an SM reduce, the others load and store: 8 of them, hence 32 registers a
+// thread. Below 9.0 the kernel is empty, and an SM may not take that many threads.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr int BLOCKS_PER_SM = 1;
+#else
+constexpr int BLOCKS_PER_SM = 8;
+#endif
+
+__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     cluster_kernel(const float* __restrict__ x, float* __restrict__ y, int64_t rows, int cols,
                    bool wide_stores) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900

@@ -8,6 +8,11 @@
 #include "common/kernel/grid.hpp"
 
 namespace tutorial::flash_attention {
+namespace {
+
+constexpr int64_t SMALLEST_TILES = 32;  // columns: a smaller head size needs as much as this one
+
+}  // namespace
 
 void require_valid(const Attention& shape) {
   for (int64_t size : {shape.B, shape.NH, shape.NH_kv, shape.Tq, shape.Tk, shape.HS})
@@ -27,9 +32,10 @@ void require_shared_memory(int64_t bytes, const char* what, int64_t size) {
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaDeviceGetAttribute(&allowed, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   if (bytes > allowed)
-    throw Error(std::string(what) + " " + std::to_string(size) + " needs " + std::to_string(bytes) +
-                " bytes of shared memory a block; this device allows " + std::to_string(allowed) +
-                ": take a smaller one.");
+    throw DeviceTooSmall(
+        std::string(what) + " " + std::to_string(size) + " needs " + std::to_string(bytes) +
+        " bytes of shared memory a block; this device allows " + std::to_string(allowed) +
+        ": take " + (size <= SMALLEST_TILES ? "--kernel q_outer." : "a smaller one."));
 }
 
 void allow_shared_memory(const void* kernel, int64_t bytes, const char* what, int64_t size) {

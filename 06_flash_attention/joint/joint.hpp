@@ -27,7 +27,8 @@ namespace tutorial::flash_attention::joint {
 // ---- the steps
 
 /// Writes y. `y_tilde` is m·n floats that a kernel may use as it likes. Does nothing when y is
-/// empty. Waits for nothing.
+/// empty. Waits for nothing. Throws Error, before any launch and for an empty y too, when k is too
+/// large for the kernel on this device.
 using Launcher = void(const float* A, const float* B, const float* C, float* y, float* y_tilde,
                       int64_t m, int64_t n, int64_t k);
 

@@ -64,11 +64,11 @@ __global__ void __launch_bounds__(THREADS)
 template <int b, class Counter>
 void launch_joint(const float* A, const float* B, const float* C, float* y, int64_t m, int64_t n,
                   int64_t k, Counter count) {
-  if (m == 0 || k == 0) return;
   const int64_t floats = 2 * b * std::min(k, MAX_STRIP) + 2 * b * b;
   const unsigned blocks = grid_blocks(ceil_div(m, b) * ceil_div(k, b));
   const auto kernel = joint_kernel<b, Counter>;
-  allow_shared_memory(kernel, floats * int64_t{sizeof(float)}, "tile size", b);
+  allow_shared_memory(kernel, floats * int64_t{sizeof(float)}, "k", k);
+  if (m == 0 || k == 0) return;
   kernel<<<blocks, THREADS, floats * sizeof(float)>>>(A, B, C, y, m, n, k, count);
   CUDA_CHECK_LAUNCH();
 }

@@ -32,8 +32,15 @@ std::string text(const Attention& s) {
          (s.causal ? " causal" : " full");
 }
 
+bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
+  shape.B = 0;  // so that it launches nothing
+  return is_device_too_small(
+      step.name, [&] { step.launch(shape, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr); });
+}
+
 void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets) {
   const Attention& shape = problem.shape;
+  if (is_too_large_here(step, shape)) return;
   const auto& [of_q, of_k, of_v, of_out, of_lse, of_scratch] = offsets;
   INFO(step.name << " " << text(shape) << " offsets q " << of_q << ", k " << of_k << ", v " << of_v
                  << ", out " << of_out << ", lse " << of_lse << ", scratch " << of_scratch);

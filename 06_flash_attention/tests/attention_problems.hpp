@@ -33,7 +33,9 @@ struct Offsets {
   int64_t q = 0, k = 0, v = 0, out = 0, lse = 0, scratch = 0;
 };
 
-/// Checks out and lse.
+/// Does the step need more shared memory for this head size than the device has?
+bool is_too_large_here(const Step<Launcher>& step, Attention shape);
+/// Checks out and lse, where the device is large enough for the step.
 void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets = {});
 /// With the causal mask and without.
 void check_both(const Step<Launcher>& step, Attention shape,

@@ -28,8 +28,19 @@ TEST_CASE("every step refuses what it cannot do, before it launches") {
   CHECK(cudaGetLastError() == cudaSuccess);
 }
 
+TEST_CASE("a step that the device is too small for says what to take instead", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  try {
+    step.launch({.B = 0, .HS = 1}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  } catch (const DeviceTooSmall& error) {
+    CHECK_THAT(error.what(), ContainsSubstring("take --kernel q_outer"));
+    CHECK((step.launch != kv_outer && step.launch != q_outer));
+  }
+}
+
 TEST_CASE("every step refuses more blocks than a grid has") {
   const auto step = EACH_STEP(steps);
+  if (is_too_large_here(step, {})) return;
   const SmallGrid grid(2, 2);
   CHECK_THROWS_MATCHES(
       step.launch({.NH = 3, .NH_kv = 3}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr),
@@ -40,6 +51,7 @@ TEST_CASE("every step refuses more blocks than a grid has") {
 TEST_CASE("every step with O in registers refuses head sizes that they do not hold") {
   const auto step = EACH_STEP(steps);
   if (step.launch == kv_outer || step.launch == q_outer) return;  // their O is in memory
+  if (is_too_large_here(step, {.HS = 128})) return;
   CHECK_THROWS_MATCHES(
       step.launch({.HS = 129}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), Error,
       MessageMatches(

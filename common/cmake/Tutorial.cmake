@@ -210,14 +210,25 @@ function(tutorial_chapter)
 endfunction()
 
 # A test of the chapter's program: it answers these words (a list) with a text that matches, and at once, so
-# before it computes anything.
+# before it computes anything. Further words are the environment.
 function(tutorial_answers words text)
   get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
   if(TUTORIAL_BACKEND STREQUAL "gpu")
     return()  # there may be no GPU where this is tested
   endif()
-  string(REPLACE ";" " " line "${words}")
+  string(REPLACE ";" " " line "${ARGN};${words}")
+  string(STRIP "${line}" line)
   add_test(NAME "${name}: the program's answer to ${line}" COMMAND ${name} ${words})
   set_tests_properties("${name}: the program's answer to ${line}" PROPERTIES
-    PASS_REGULAR_EXPRESSION "${text}" LABELS ${name} TIMEOUT 30)
+    PASS_REGULAR_EXPRESSION "${text}" LABELS ${name} TIMEOUT 30 ENVIRONMENT "${ARGN}")
+endfunction()
+
+# The chapter's test of every shape once more on the oldest GPU that we support: its blocks have 64 KB of shared memory.
+function(tutorial_on_the_oldest_gpu)
+  get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  if(TUTORIAL_BACKEND STREQUAL "cpu")
+    add_test(NAME "${name}: every shape, on compute capability 7.5" COMMAND ${name}_tests "[shapes]")
+    set_tests_properties("${name}: every shape, on compute capability 7.5" PROPERTIES
+      ENVIRONMENT SIMULATOR_CAPABILITY=75 LABELS ${name} SKIP_RETURN_CODE 4 TIMEOUT 600)
+  endif()
 endfunction()

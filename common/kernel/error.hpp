@@ -11,4 +11,9 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The same where another device would do what was asked for, and this one is too small.
+struct DeviceTooSmall : Error {
+  using Error::Error;
+};
+
 }  // namespace tutorial

@@ -9,8 +9,18 @@
 namespace simulator {
 
 inline constexpr size_t kSharedPerBlock = 48 * 1024;        // without opt-in
-inline constexpr size_t kSharedPerBlockOptin = 227 * 1024;  // as on sm_90
+inline constexpr size_t kSharedPerBlockOptin = 227 * 1024;  // the most that any device here has
 inline constexpr int kMultiprocessors = 132;
+
+/// What differs between the GPUs that the simulator can be.
+struct Architecture {
+  int capability;           // 75: compute capability 7.5
+  size_t shared_per_block;  // with opt-in
+  size_t shared_reserved;   // of each block, by the driver
+  int threads, blocks;      // of a multiprocessor
+};
+/// An H100's, or that of the compute capability that SIMULATOR_CAPABILITY in the environment says.
+const Architecture& architecture();
 
 // ---- Memory. All of it lies in one range of addresses, so that an access is classified by two
 // comparisons. Each allocation has pages of its own that end where it ends, and pages that nobody

@@ -1,7 +1,11 @@
 // Which device this is, and what it can do.
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <iterator>
 
 #include "common/simulator/device.hpp"
+#include "common/simulator/environment.hpp"
 
 using namespace simulator;
 
@@ -12,7 +16,47 @@ cudaError_t done(cudaError_t error) {
   return error;
 }
 
+// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+constexpr Architecture kArchitectures[] = {
+    {.capability = 75,
+     .shared_per_block = 64 << 10,
+     .shared_reserved = 0,
+     .threads = 1024,
+     .blocks = 16},
+    {.capability = 80,
+     .shared_per_block = 163 << 10,
+     .shared_reserved = 1024,
+     .threads = 2048,
+     .blocks = 32},
+    {.capability = 86,
+     .shared_per_block = 99 << 10,
+     .shared_reserved = 1024,
+     .threads = 1536,
+     .blocks = 16},
+    {.capability = 89,
+     .shared_per_block = 99 << 10,
+     .shared_reserved = 1024,
+     .threads = 1536,
+     .blocks = 24},
+    {.capability = 90,
+     .shared_per_block = kSharedPerBlockOptin,
+     .shared_reserved = 1024,
+     .threads = 2048,
+     .blocks = 32},
+};
+
 }  // namespace
+
+const Architecture& simulator::architecture() {
+  const uint64_t wanted = number_from_environment("SIMULATOR_CAPABILITY").value_or(90);
+  const auto* found = std::ranges::find(kArchitectures, wanted, [](const Architecture& known) {
+    return static_cast<uint64_t>(known.capability);
+  });
+  if (found != std::end(kArchitectures)) return *found;
+  std::fprintf(stderr, "SIMULATOR_CAPABILITY is 75, 80, 86, 89 or 90, and not %llu.\n",
+               static_cast<unsigned long long>(wanted));
+  std::exit(2);
+}
 
 cudaError_t cudaGetDeviceCount(int* count) {
   if (count == nullptr) return done(cudaErrorInvalidValue);
@@ -28,7 +72,8 @@ cudaError_t cudaGetDevice(int* device) {
   return cudaSuccess;
 }
 
-/// An H100's, as far as they mean something here. What does not stays 0.
+/// An H100's, as far as they mean something here, but for what differs between architectures. What
+/// means nothing here stays 0.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (properties == nullptr) return done(cudaErrorInvalidValue);
   if (device != 0) return done(cudaErrorInvalidDevice);
@@ -37,9 +82,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   size_t free = 0;
   cudaMemGetInfo(&free, &p.totalGlobalMem);
   p.sharedMemPerBlock = kSharedPerBlock;
-  p.sharedMemPerBlockOptin = kSharedPerBlockOptin;
-  p.sharedMemPerMultiprocessor = 228 * 1024;
-  p.reservedSharedMemPerBlock = 1024;
+  const Architecture& here = architecture();
+  p.sharedMemPerBlockOptin = here.shared_per_block;
+  p.sharedMemPerMultiprocessor = here.shared_per_block + here.shared_reserved;
+  p.reservedSharedMemPerBlock = here.shared_reserved;
   p.totalConstMem = 64 * 1024;
   p.memPitch = 0x7fffffff;
   p.textureAlignment = 512;
@@ -50,10 +96,11 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   p.maxThreadsDim[2] = 64;
   p.maxGridSize[0] = 0x7fffffff;
   p.maxGridSize[1] = p.maxGridSize[2] = 65535;
-  p.major = 9;
+  p.major = here.capability / 10;
+  p.minor = here.capability % 10;
   p.multiProcessorCount = kMultiprocessors;
-  p.maxThreadsPerMultiProcessor = 2048;
-  p.maxBlocksPerMultiProcessor = 32;
+  p.maxThreadsPerMultiProcessor = here.threads;
+  p.maxBlocksPerMultiProcessor = here.blocks;
   p.l2CacheSize = 50 << 20;
   p.memoryBusWidth = 5120;  // bits
   p.clockRate = p.memoryClockRate = 1'000'000;

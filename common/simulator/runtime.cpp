@@ -140,7 +140,8 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
   if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
     return done(value >= -1 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return done(cudaErrorInvalidValue);
-  if (value < 0 || static_cast<size_t>(value) + static_shared_bytes(kernel) > kSharedPerBlockOptin)
+  if (value < 0 ||
+      static_cast<size_t>(value) + static_shared_bytes(kernel) > architecture().shared_per_block)
     return done(cudaErrorInvalidValue);
   const std::lock_guard lock(limits_mutex);
   opted_in[kernel] = static_cast<size_t>(value);
@@ -153,7 +154,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
   *attributes = {};
   attributes->sharedSizeBytes = static_shared_bytes(kernel);
   attributes->maxThreadsPerBlock = 1024;
-  attributes->ptxVersion = attributes->binaryVersion = 90;
+  attributes->ptxVersion = attributes->binaryVersion = architecture().capability;
   attributes->maxDynamicSharedSizeBytes =
       static_cast<int>(dynamic_shared_limit(kernel, attributes->sharedSizeBytes));
   return cudaSuccess;

@@ -4,11 +4,31 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "common/kernel/error.hpp"
+
 namespace tutorial {
 
 std::string wanted_step() {
   const char* step = std::getenv("TUTORIAL_STEP");
   return step == nullptr ? "" : step;
+}
+
+bool is_smaller_than_h100() {
+  constexpr int H100_BYTES = 227 * 1024;
+  int allowed = 0;
+  CUDA_CHECK(cudaDeviceGetAttribute(&allowed, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+  return allowed < H100_BYTES;
+}
+
+bool is_device_too_small(const std::string& step, const std::function<void()>& launch) {
+  try {
+    launch();
+  } catch (const DeviceTooSmall&) {
+    if (!is_smaller_than_h100()) throw;
+    note_skipped_step(step, "sizes that need more shared memory a block than this device allows");
+    return true;
+  }
+  return false;
 }
 
 Counts counts_of(const std::function<void()>& launch) {

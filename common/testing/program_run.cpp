@@ -9,6 +9,7 @@
 
 #include "common/compare/compare.hpp"
 #include "common/testing/folder.hpp"
+#include "common/testing/testing.hpp"
 
 namespace tutorial {
 namespace {
@@ -89,7 +90,8 @@ void check_all_right(const ProgramRun& run, const Words& names, Cost least) {
     CAPTURE(row.name);
     got.push_back(row.name);
     const bool is_skipped = run.out.find("skipped: needs", run.out.find(row.name)) != run.out.npos;
-    CHECK((row.check == "ok" || (row.check == "skipped" && is_skipped)));
+    CHECK((row.check == "ok" || (row.check == "skipped" && is_skipped) ||
+           (row.check == "refused" && is_smaller_than_h100())));
     if (row.kind == "stage") continue;
     CHECK(row.cost.flop == least.flop);
     CHECK(row.cost.bytes == least.bytes);

@@ -55,6 +55,14 @@ Step<Launcher> runnable(const Step<Launcher>& step) {
 ///   const auto step = EACH_STEP(steps);
 #define EACH_STEP(list) GENERATE_COPY(from_range(::tutorial::runnable(list)))
 
+/// May a block have less shared memory on this device than on an H100?
+bool is_smaller_than_h100();
+/// Does the step's launcher say that this device is too small for what `launch` asks of it? The
+/// program's closing summary then names the step. The sizes in tests are for an H100's shared
+/// memory: on a device that has as much, a launcher that says so is wrong, and what it throws goes
+/// on.
+bool is_device_too_small(const std::string& step, const std::function<void()>& launch);
+
 /// What the kernels that `launch` launches did, all together; on a GPU nothing is counted.
 Counts counts_of(const std::function<void()>& launch);
 

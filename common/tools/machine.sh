@@ -33,13 +33,25 @@ requirements() {
   done
 }
 
+# The GPUs here, one a line: compute capability, or ? where the driver is too old to tell, and name.
+gpus() {
+  local found
+  found=$(nvidia-smi --query-gpu=compute_cap,name --format=csv,noheader 2>/dev/null |
+    sed -n 's/^\([0-9.]*\), /\1 /p') || true
+  [ -n "$found" ] || found=$(nvidia-smi -L 2>/dev/null | sed -n 's/^GPU [0-9]*: \(.*\) (UUID.*/? \1/p') || true
+  echo "$found"
+}
+
 # What keeps the GPU backend from running here, as a phrase; nothing if it can.
 gpu_problem() {
   local gpu='' cuda=''
   if ! command -v nvidia-smi >/dev/null; then
     gpu='no NVIDIA driver'
-  elif ! nvidia-smi -L 2>/dev/null | grep '^GPU ' >/dev/null; then
-    gpu='no NVIDIA GPU'
+  else
+    case $(judge 7.5 "$(gpus | sort -V | sed -n '$s/ .*//p')") in
+      missing) gpu='no NVIDIA GPU' ;;
+      old) gpu='no NVIDIA GPU of compute capability 7.5 or newer' ;;
+    esac
   fi
   case $(judge 12.4 "$(tool_version "$nvcc")") in
     missing) cuda='no CUDA Toolkit' ;;
@@ -82,7 +94,13 @@ doctor() {
   version=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | sed -n 1p) ||
     version=''
   row driver "$(judge 1 "$version")" "${version:-"for a GPU: NVIDIA's, which brings nvidia-smi"}"
-  [ -z "$version" ] || nvidia-smi -L | while read -r name; do row GPU ok "$name"; done
+  [ -z "$version" ] || gpus | while read -r version name; do
+    state=$(judge 7.5 "$version")
+    [ "$version" = '?' ] || name+=", compute capability $version"
+    [ "$state" != old ] || name+='; 7.5 or newer is needed'
+    [ "$state,$(judge 9.0 "$version")" != ok,old ] || name+='; docs/setup.md says which steps need a newer one'
+    row GPU "$state" "$name"
+  done
   row backend '' "$backend${problem:+ ($problem)}"
   [ "$bad$problem" = 0 ] || say 'docs/setup.md says how to install what is missing.'
   [ "$backend" = cpu ] || [ -z "$problem" ] || bad=1  # --gpu was asked for

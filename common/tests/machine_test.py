@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""common/tools/machine.sh with stand-ins for nvidia-smi and nvcc: which GPUs it sees, and which it takes."""
+import subprocess
+import unittest
+
+from scratch import Scratch
+
+NVIDIA_SMI = """#!/bin/sh
+case "$*" in
+  *compute_cap*) printf '{0}'; exit {1} ;;
+  -L) printf '{2}' ;;
+esac
+"""
+LISTED = r"GPU 0: Tesla T4 (UUID: GPU-1)\n"
+
+
+class Machine(Scratch):
+    def ask(self, function, queried="", status=0, listed=""):
+        for name, text in (("nvidia-smi", NVIDIA_SMI.format(queried, status, listed)),
+                           ("nvcc", "#!/bin/sh\necho 'release 13.0, V13.0.88'\n")):
+            path = self.root / name
+            path.write_text(text)
+            path.chmod(0o755)
+        script = f"set -euo pipefail; PATH=$PWD:$PATH; nvcc=nvcc; . common/tools/machine.sh; {function} | cat"
+        done = subprocess.run(["bash", "-c", script], cwd=self.root, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout.strip()
+
+    def test_each_gpu_has_its_compute_capability(self):
+        self.assertEqual(self.ask("gpus", r"7.5, Tesla T4\n9.0, NVIDIA H100 80GB HBM3\n"),
+                         "7.5 Tesla T4\n9.0 NVIDIA H100 80GB HBM3")
+
+    def test_an_old_driver_does_not_tell_it(self):
+        self.assertEqual(self.ask("gpus", 'Field "compute_cap" is not valid', 2, LISTED), "? Tesla T4")
+        self.assertEqual(self.ask("gpu_problem", 'Field "compute_cap" is not valid', 2, LISTED), "")
+
+    def test_what_is_taken(self):
+        for queried, problem in ((r"7.5, Tesla T4\n", ""), (r"10.0, NVIDIA B200\n", ""),
+                                 (r"6.0, Tesla P100\n", "no NVIDIA GPU of compute capability 7.5 or newer"),
+                                 (r"No devices were found\n", "no NVIDIA GPU")):
+            self.assertEqual(self.ask("gpu_problem", queried), problem, queried)
+
+
+if __name__ == "__main__":
+    unittest.main()
