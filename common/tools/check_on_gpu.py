@@ -15,6 +15,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import exercises
 import project
 
 TOOLS = os.environ.get("SANITIZERS", "memcheck racecheck initcheck synccheck").split()
@@ -41,7 +42,10 @@ def test():
 
 
 def tests_of(name):
-    """A room's or a chapter's test program."""
+    """The test program of a room, of a chapter, or of an exercise, "02/transpose", with our solution."""
+    if "/" in name:
+        number, short = name.split("/")
+        return next(project.ROOT.glob(f"build/gpu/{number}_*/exercises/*_{short}/solution"))
     return project.ROOT / "build/gpu" / (name if name[0].isdigit() else "common") / f"{name}_tests"
 
 
@@ -98,7 +102,8 @@ def sanitize_one(name, tool):
 
 def sanitize():
     """A few at once: each keeps a core busy for longer than it keeps the GPU."""
-    names = ["common", "simulator", *(chapter.name for chapter in project.chapters())]
+    names = ["common", "simulator", *(chapter.name for chapter in project.chapters()),
+             *(exercise.name for exercise in exercises.exercises())]
     pairs = [(name, tool) for name in names for tool in TOOLS]
     with ThreadPoolExecutor(int(os.environ.get("JOBS", "4"))) as pool:
         records = list(pool.map(sanitize_one, *zip(*pairs)))

@@ -19,7 +19,6 @@ import sys
 
 import project
 
-project.program = "learn"
 STATE = project.ROOT / ".learn/exercises.json"
 GAP = re.compile(r"( *// ---- your code[^\n]*\n)(.*?)( *// ----\n)", re.S)  # in skeleton.cu and solution.cu
 
@@ -170,6 +169,7 @@ COMMANDS = {"begin": begin, "solved": solved, "hint": hint, "reset": reset, "sol
 MOST_WORDS = {"progress": 0, "reset": 2, "solution": 2}
 
 if __name__ == "__main__":
+    project.program = "learn"
     command, rest = sys.argv[1], sys.argv[2:]
     unknown = [word for word in rest if word.startswith("-") and (word != "--yes" or command not in ("reset", "solution"))]
     if unknown:

@@ -158,6 +158,7 @@ def watch(what, files, names):
 
 
 def main():
+    project.program = "learn"
     backend, jobs, *which = sys.argv[1:]
     if which[0] == "exercise":
         from exercises import choose, read_state
