@@ -49,7 +49,7 @@ class Words(Scratch):
             self.assertEqual(said.count("\n"), 1, said)
 
     def test_a_word_that_is_like_nothing(self):
-        for words in (("paint",), ("run", "9"), ("diff", "02", "quux"), ("diff", "02", "--part", "zz")):
+        for words in (("xyzzy",), ("run", "9"), ("diff", "02", "quux"), ("diff", "02", "--part", "zz")):
             said = self.learn(2, *words)
             self.assertNotIn("did you mean", said)
             self.assertRegex(said, "^learn.*: .*no ")
