@@ -196,13 +196,15 @@ def rows(matcher):
         shown[group[0][3] : group[-1][4]] = [True] * (group[-1][4] - group[0][3])
     old = new = 0
     for lines, differ in blocks(matcher, everything):
+        gone, come = [], []
         for a, b in lines:
             same = not differ or not (a or b)  # two blank lines have no pieces
             if a and not same:
-                yield {"mark": "-", "old": old + 1, "pieces": a, "near": True}
+                gone.append({"mark": "-", "old": old + 1, "pieces": a, "near": True})
             if b or same:
-                yield {"mark": " " if same else "+", "new": new + 1, "pieces": b, "near": differ or shown[new]}
+                come.append({"mark": " " if same else "+", "new": new + 1, "pieces": b, "near": differ or shown[new]})
             old, new = old + bool(a or same), new + bool(b or same)
+        yield from gone + come
 
 
 def as_data(step, before):

@@ -4,13 +4,14 @@ import path from 'node:path'
 import { defineConfig } from 'vitepress'
 import { slug } from '../markdown/anchors.js'
 import { comments } from '../markdown/comments.js'
-import { highlight, sourceFence } from '../markdown/highlight.js'
+import { fillSource, highlight } from '../markdown/highlight.js'
 import { links } from '../markdown/links.js'
 import { math } from '../markdown/math.js'
 import { stepSections } from '../markdown/step_sections.js'
 import { buildClient } from '../build/client.js'
 import { searchable, writeIndex } from '../build/search.js'
 import { writeSteps } from '../build/steps.js'
+import { copyTraces } from '../build/traces.js'
 import { pageName, ROOT } from '../project.js'
 import { sidebar } from '../sidebar.js'
 
@@ -38,7 +39,6 @@ export default defineConfig({
     attrs: { disable: true },
     config(markdown) {
       math(markdown)
-      sourceFence(markdown)
       links(markdown)
       stepSections(markdown)
       comments(markdown)
@@ -55,11 +55,12 @@ export default defineConfig({
   transformHtml: (html, _, { page, title, content }) => {
     searchable(page, title, content)
     // VitePress's own icons are not used.
-    return html.replace(/ *<link rel="preload stylesheet" href="[^"]*vp-icons.css" as="style">\n/, '')
+    return fillSource(html).replace(/ *<link rel="preload stylesheet" href="[^"]*vp-icons.css" as="style">\n/, '')
   },
   async buildEnd({ outDir }) {
-    await writeIndex(outDir, base)
+    await writeIndex(outDir)
     writeSteps(outDir)
+    copyTraces(outDir)
     await buildClient(outDir)
   },
 })

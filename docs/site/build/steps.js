@@ -3,8 +3,8 @@
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { languageOf, lines, span, escape } from '../markdown/highlight.js'
-import { ROOT, text } from '../project.js'
+import { escape, fileLines, span } from '../markdown/highlight.js'
+import { ROOT } from '../project.js'
 
 let known
 /** { "02_tiled_matmul": [{number, path, before, code, comments, rows}, …], … } */
@@ -47,10 +47,9 @@ function row(colours, { mark, old, new: number, pieces, near }) {
 }
 
 function fragment(step) {
-  const coloured = (file) => (file ? lines(text(file).replace(/\n$/, ''), languageOf(file)) : [])
-  const colours = { old: coloured(step.before), new: coloured(step.path) }
+  const colours = { old: step.before ? fileLines(step.before) : [], new: fileLines(step.path) }
   let html = ''
-  let gap = true
+  let gap = !step.rows[0]?.near
   for (const each of step.rows) {
     if (each.near && gap) html += '<span class="gap">…\n</span>'
     gap = !each.near

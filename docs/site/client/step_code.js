@@ -8,7 +8,7 @@ const wide = matchMedia('(min-width: 80rem)')
 
 function tabs(panel, body, fragment) {
   const { step } = panel.dataset
-  const views = 'before' in panel.dataset ? { file: 'File', difference: 'Difference to the step before' } : { file: 'File' }
+  const views = 'before' in panel.dataset ? { file: 'File', difference: 'Changes' } : { file: 'File' }
   const id = step.replace(/\W/g, '-')
   const list = Object.entries(views).map(
     ([view, text]) => `<button role="tab" id="${id}-${view}" data-view="${view}" aria-controls="${id}">${text}</button>`)
@@ -78,6 +78,18 @@ for (const panel of panels) {
     for (const other of panels) if (other !== panel) other.open = open
   })
 }
+// A figure says which line runs in its recording.
+document.addEventListener('line-runs', ({ detail: { file, line } }) => {
+  for (const panel of panels) {
+    panel.querySelector('.runs')?.classList.remove('runs')
+    const row = panel.dataset.step === file && panel.querySelector(`.row[data-n="${line}"]`)
+    if (!row) continue
+    row.classList.add('runs')
+    const pre = row.closest('pre')
+    pre.scrollTop += row.getBoundingClientRect().top - pre.getBoundingClientRect().top - pre.clientHeight / 2
+  }
+})
+
 const settle = () => openAll(wide.matches && localStorage.getItem(KEY) !== 'closed')
 wide.addEventListener('change', settle)
 settle()

@@ -1,5 +1,6 @@
 // Colours code with a few classes instead of a style for each token: half the bytes, and one palette for light and dark.
 import { createCssVariablesTheme, createHighlighter } from 'shiki'
+import { text } from '../project.js'
 
 const LANGUAGES = {
   c: 'cpp', cc: 'cpp', cmake: 'cmake', cpp: 'cpp', csv: 'csv', cu: 'cpp', cuda: 'cpp', cuh: 'cpp', diff: 'diff', h: 'cpp',
@@ -14,7 +15,7 @@ const CUDA = /^(__global__|__device__|__host__|__shared__|__constant__|__restric
 const theme = createCssVariablesTheme({ name: 'classes', variablePrefix: '--', fontStyle: false })
 const shiki = await createHighlighter({ themes: [theme], langs: [...new Set(Object.values(LANGUAGES))] })
 
-export const languageOf = (file) => {
+const languageOf = (file) => {
   const name = file.split('/').pop()
   return name === 'CMakeLists.txt' ? 'cmake' : name.split('.').pop()
 }
@@ -49,14 +50,20 @@ export function highlight(code, language) {
   return `<pre v-pre tabindex="0"><code>${body}</code></pre>`
 }
 
-/** A whole file: ```source path; with a number and an anchor for each line. */
-export function sourceFence(markdown) {
-  const fence = markdown.renderer.rules.fence
-  markdown.renderer.rules.fence = (tokens, i, ...rest) => {
-    const [, file] = tokens[i].info.match(/^source (.*)$/) ?? []
-    if (!file) return fence(tokens, i, ...rest)
-    const rows = lines(tokens[i].content.replace(/\n$/, ''), languageOf(file))
-    const body = rows.map((line, n) => `<span class="row" id="L${n + 1}" data-n="${n + 1}">${html(line)}\n</span>`).join('')
-    return `<pre class="numbered" v-pre tabindex="0"><code>${body}</code></pre>\n`
-  }
+const files = new Map()
+/** A file of the repository as such lines. */
+export function fileLines(file) {
+  if (!files.has(file)) files.set(file, lines(text(file).replace(/\n$/, ''), languageOf(file)))
+  return files.get(file)
 }
+
+const EMPTY = /<pre data-source="([^"]*)"><\/pre>/
+
+/** The place of a whole file on a page. It is filled when all else is done: Vue need not read the sources. */
+export const sourcePlace = (file) => `<pre data-source="${file}"></pre>`
+
+/** Fills it, with a number and an anchor for each line. */
+export const fillSource = (page) => page.replace(EMPTY, (_, file) => {
+  const rows = fileLines(file).map((line, n) => `<span class="row" id="L${n + 1}" data-n="${n + 1}">${html(line)}\n</span>`)
+  return `<pre class="numbered" tabindex="0"><code>${rows.join('')}</code></pre>`
+})

@@ -1,9 +1,7 @@
 // A page for each source file that the site shows, and for each folder of them.
 import path from 'node:path'
-import { sources, text } from '../project.js'
-
-// More backticks than the file has in a row.
-const fence = (code) => '`'.repeat(Math.max(3, ...[...code.matchAll(/`+/g)].map(([run]) => run.length + 1)))
+import { sourcePlace } from '../markdown/highlight.js'
+import { sources } from '../project.js'
 
 function trail(file) {
   const { folders } = sources()
@@ -16,11 +14,7 @@ function trail(file) {
 
 const front = (title) => `---\ntitle: ${JSON.stringify(title)}\nsearch: false\noutline: false\npageClass: source\n---\n\n`
 
-function filePage(file) {
-  const code = text(file)
-  const mark = fence(code)
-  return { params: { file }, content: `${front(file)}# ${trail(file)}\n\n${mark}source ${file}\n${code}${code.endsWith('\n') ? '' : '\n'}${mark}\n` }
-}
+const filePage = (file) => ({ params: { file }, content: `${front(file)}# ${trail(file)}\n\n${sourcePlace(file)}\n` })
 
 function folderPage(folder) {
   const { files, folders } = sources()

@@ -1,0 +1,24 @@
+// What an event is, in words.
+import { blockName, elementName } from './read.js'
+
+const VERBS = { load: 'reads', store: 'writes', atomic: 'updates, as one operation,' }
+
+const some = (count, word) => `${count} ${word}${count === 1 ? '' : 's'}`
+
+export function sentence(event, { grid, lines }) {
+  const block = `block ${blockName(event.block, grid)}`
+  const line = `line ${event.line}`
+  if (event.what === 'barrier') return `All threads of ${block} meet at the barrier in ${line}.`
+  const who = `Warp ${event.warp} of ${block}`
+  if (event.what === 'warp') {
+    const waits = /__syncwarp/.test(lines[event.line] ?? '')
+    return `${who}, ${line}: its ${waits ? 'lanes wait for each other' : 'lanes exchange values'}.`
+  }
+  const { touched, lanes, elements, width } = event
+  const verb = VERBS[event.what] ?? (touched.space === 'global' ? 'copies from' : 'copies to')
+  const distinct = new Set(elements).size * width
+  const ends = [0, lanes.length - 1].map((i) => `lane ${lanes[i]} ${elementName(touched, elements[i])}`)
+  const which = lanes.length === 1 ? ends[0] : `${ends[0]} … ${ends[1]}`
+  const same = distinct < lanes.length * width ? `, ${some(distinct, 'element')} for ${some(lanes.length, 'lane')}` : ''
+  return `${who}, ${line}: ${verb} ${touched.name}${same}${width > 1 ? `, ${width} elements a lane` : ''}: ${which}.`
+}
