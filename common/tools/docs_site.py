@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 
 import project
 from project import ROOT, die, say
@@ -51,6 +52,13 @@ def need_node():
         missing.append("npm")
     if missing:
         die(f"the site needs {' and '.join(missing)}: on Debian `apt-get install nodejs npm`; elsewhere nodejs.org")
+
+
+def find_chromium():
+    for name in [os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"]:
+        if name and shutil.which(name):
+            return shutil.which(name)
+    return die("--check needs Chromium: on Debian `apt-get install chromium`; CHROMIUM=PATH names another one")
 
 
 def installed():
@@ -123,6 +131,16 @@ def server(port):
         f"no port from {FIRST_PORT} to {FIRST_PORT + PORTS - 1} is free: choose one with --port")
 
 
+def check(chromium):
+    """Serves the site on a free port while the browser tests run."""
+    with server(None) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        status = run("npm", "run", "--silent", "check", CHROMIUM=chromium, SITE_DIR=str(OUT),
+                     SITE_URL=f"http://127.0.0.1:{serving.server_port}")
+        serving.shutdown()
+    return status
+
+
 def serve(port):
     with server(port) as serving:
         print(f"http://127.0.0.1:{serving.server_port}/  (Ctrl-C ends it)", flush=True)
@@ -155,10 +173,11 @@ def main():
     if words.base != "/" and not words.build:
         die("--base is for a site that another host serves: use it with --build")
     need_node()
+    chromium = find_chromium() if words.check else None
     install()
     build(words.base)
     if words.check:
-        sys.exit(run("npm", "run", "--silent", "check"))
+        sys.exit(check(chromium))
     if not words.build:
         serve(words.port)
 

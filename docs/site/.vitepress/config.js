@@ -54,8 +54,10 @@ export default defineConfig({
   themeConfig: { sidebar: sidebar() },
   transformHtml: (html, _, { page, title, content }) => {
     searchable(page, title, content)
-    // VitePress's own icons are not used.
-    return fillSource(html).replace(/ *<link rel="preload stylesheet" href="[^"]*vp-icons.css" as="style">\n/, '')
+    // VitePress leaves the page for a wrong address to a script; and its own icons are not used.
+    return fillSource(html)
+      .replace('<div id="app"></div>', () => `<div id="app">${content}</div>`)
+      .replace(/ *<link rel="preload stylesheet" href="[^"]*vp-icons.css" as="style">\n/, '')
   },
   async buildEnd({ outDir }) {
     await writeIndex(outDir)

@@ -50,6 +50,7 @@ input.addEventListener('input', find)
 input.addEventListener('keydown', (event) => {
   const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
   if (by) choose(chosen + by)
+  else if (event.key === 'Escape') dialog.close() // a search field would only be emptied
   else if (event.key === 'Enter') list.children[chosen]?.querySelector('a').click()
   else return
   event.preventDefault()
