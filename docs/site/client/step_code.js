@@ -6,6 +6,22 @@ const KEY = 'step-code' // 'closed' once the reader has closed it on a wide scre
 const panels = [...document.querySelectorAll('.step-code')]
 const wide = matchMedia('(min-width: 80rem)')
 
+let running = {} // the file and line of which a figure says that it runs in its recording
+
+function markRunning(panel) {
+  panel.querySelector('.runs')?.classList.remove('runs')
+  const row = panel.dataset.step === running.file && panel.querySelector(`.row[data-n="${running.line}"]`)
+  if (!row) return
+  row.classList.add('runs')
+  const pre = row.closest('pre')
+  pre.scrollTop += row.getBoundingClientRect().top - pre.getBoundingClientRect().top - pre.clientHeight / 2
+}
+
+document.addEventListener('line-runs', ({ detail }) => {
+  running = detail
+  panels.forEach(markRunning)
+})
+
 function tabs(panel, body, fragment) {
   const { step } = panel.dataset
   const views = 'before' in panel.dataset ? { file: 'File', difference: 'Changes' } : { file: 'File' }
@@ -50,6 +66,7 @@ async function fill(panel) {
   const body = panel.querySelector('.step-code-body')
   try {
     tabs(panel, body, await (await load(site(`steps/${panel.dataset.step}.html`))).text())
+    markRunning(panel)
   } catch (error) {
     delete panel.dataset.filled // opening it again tries again
     body.prepend(Object.assign(document.createElement('p'), { textContent: error.message }))
@@ -78,18 +95,6 @@ for (const panel of panels) {
     for (const other of panels) if (other !== panel) other.open = open
   })
 }
-// A figure says which line runs in its recording.
-document.addEventListener('line-runs', ({ detail: { file, line } }) => {
-  for (const panel of panels) {
-    panel.querySelector('.runs')?.classList.remove('runs')
-    const row = panel.dataset.step === file && panel.querySelector(`.row[data-n="${line}"]`)
-    if (!row) continue
-    row.classList.add('runs')
-    const pre = row.closest('pre')
-    pre.scrollTop += row.getBoundingClientRect().top - pre.getBoundingClientRect().top - pre.clientHeight / 2
-  }
-})
-
 const settle = () => openAll(wide.matches && localStorage.getItem(KEY) !== 'closed')
 wide.addEventListener('change', settle)
 settle()

@@ -2,10 +2,14 @@
 
 const KINDS = ['load', 'store', 'atomic', 'copy', 'barrier', 'warp']
 
-function array(each, i) {
+const LONGEST_ROW = 128 // a longer vector is drawn in several rows
+
+function array(each, number) {
   const shape = each.shape?.length ? each.shape : [each.elements ?? 1]
-  const columns = shape.at(-1)
-  return { ...each, number: i, shape, columns, rows: shape.slice(0, -1).reduce((product, size) => product * size, 1) }
+  const size = shape.reduce((product, length) => product * length, 1)
+  const vector = shape.at(-1) === size
+  const columns = vector ? Math.min(size, LONGEST_ROW) : shape.at(-1)
+  return { ...each, number, shape, size, vector, columns, rows: Math.ceil(size / columns) }
 }
 
 export function readTrace(text, name) {

@@ -7,7 +7,8 @@ const some = (count, word) => `${count} ${word}${count === 1 ? '' : 's'}`
 
 export function sentence(event, { grid, lines }) {
   const block = `block ${blockName(event.block, grid)}`
-  const line = `line ${event.line}`
+  const [file, number] = String(event.line).split(':')
+  const line = number ? `line ${number} of ${file}` : `line ${file}`
   if (event.what === 'barrier') return `All threads of ${block} meet at the barrier in ${line}.`
   const who = `Warp ${event.warp} of ${block}`
   if (event.what === 'warp') {
