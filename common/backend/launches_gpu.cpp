@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/backend/launch_trace.hpp"
 #include "common/backend/profile.hpp"
 
 namespace tutorial {
@@ -77,6 +78,12 @@ void start_profile() {
 std::vector<KernelProfile> take_profile(bool) {
   recording = false;
   return std::move(launched);
+}
+
+// A GPU does not tell what its warps touch.
+void start_trace(const std::string&, int64_t) {}
+TakenTrace take_trace() {
+  return {};
 }
 
 }  // namespace tutorial

@@ -10,12 +10,14 @@
 #include "common/program/cost_model.hpp"
 #include "common/program/progress.hpp"
 #include "common/program/table.hpp"
+#include "common/program/trace_file.hpp"
 
 namespace tutorial {
 
 struct Chapter::State {
   std::vector<char*> words;  // of the command line, without --part
-  std::string name, summary;
+  std::string program, part;
+  std::string name, summary;  // of both, for people
   Declared declared;
   RunOptions options;  // from parse() on
   Problem problem;
@@ -27,13 +29,15 @@ struct Chapter::State {
     return run_row(row, role, {name, declared, options, problem, outcome});
   }
   void write_files() const;
+  void write_trace() const;
 };
 
 Chapter::Chapter(const std::vector<char*>& words, const std::string& name, const Part& part,
                  const std::vector<Part>& parts)
     : state_(std::make_unique<State>()) {
   state_->words = words;
-  state_->name = name;
+  state_->program = state_->name = name;
+  state_->part = part.name;
   state_->summary = part.summary;
   if (*part.name != '\0')
     state_->name += std::string(" --part ") + part.name;
@@ -201,7 +205,31 @@ void Chapter::watch(const std::string& what, const std::function<void()>& launch
   launches();
 }
 
+void Chapter::State::write_trace() const {
+  const std::string& step = options.kernels[0];
+  if (!outcome.trace.launch)
+    throw Error("nothing was written to " + options.trace_path + ", because " +
+                why_no_trace(step, options.trace_kernel, outcome));
+  const LaunchTrace& trace = *outcome.trace.launch;
+  if (!trace.is_complete)
+    throw Error("nothing was written to " + options.trace_path + ", because " + trace.kernel +
+                " has more than " + count_text(kMostTraceEvents) +
+                " events at these sizes; choose smaller ones");
+  write_file(options.trace_path, trace_text({.program = program,
+                                             .part = part,
+                                             .step = step,
+                                             .options = words_of_trace(words),
+                                             .seed = options.seed},
+                                            trace));
+  std::cout << "\nwrote " << options.trace_path << ": the trace of " << trace.kernel << ", "
+            << count_text(static_cast<int64_t>(trace.events.size())) << " events\n";
+  if (!outcome.trace.others.empty())
+    std::cout << step << " launches other kernels, too; --trace-kernel takes "
+              << join(outcome.trace.others) << '\n';
+}
+
 void Chapter::State::write_files() const {
+  if (!options.trace_path.empty()) write_trace();
   if (!options.profile_csv_path.empty()) write_file(options.profile_csv_path, outcome.profile_csv);
   if (!options.csv_path.empty())
     write_file(options.csv_path, csv_text(outcome.results, name, problem));

@@ -35,6 +35,8 @@ class Input {
   const std::vector<int64_t>& shape() const { return shape_; }
   bool is_from_file() const { return is_from_file_; }
   bool is_on_device() const { return copy_.has_value(); }
+  /// The copy that device() made, or null.
+  const float* copy() const { return copy_ ? copy_->data() : nullptr; }
 
   // For parse().
   void take(std::vector<float> values);  // from a file

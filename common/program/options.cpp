@@ -99,6 +99,12 @@ void declare_common(CommandLine& line, RunOptions& run, std::vector<std::string>
             run.profile);
   line.file("--profile-csv", "FILE", "write what each kernel did, for other programs",
             run.profile_csv_path);
+  line.file("--trace", "FILE",
+            "write what each warp of the kernel touches, event by event (on the CPU)",
+            run.trace_path);
+  line.one("--trace-kernel", "NAME",
+           "of a step with several kernels, the one to trace (default: the first)",
+           [&](const std::string& text) { run.trace_kernel = text; });
   line.flag("--no-checks",
             "do not look for races, bounds and unwritten memory (on the CPU; a GPU never does)",
             run.checks, false);
@@ -117,6 +123,19 @@ void require_kernels(const RunOptions& run, const std::vector<ListedStep>& steps
     if (std::find(known.begin(), known.end(), kernel) == known.end())
       throw Error("there is no kernel \"" + kernel + "\" here; " + did_you_mean(kernel, known) +
                   "--kernel takes " + join(known));
+}
+
+/// Throws Error where a trace is asked for and cannot be made.
+void require_traceable(const RunOptions& run) {
+  if (run.trace_path.empty() && !run.trace_kernel.empty())
+    throw Error("--trace-kernel chooses a kernel for --trace, which is missing; give --trace FILE");
+  if (run.trace_path.empty()) return;
+  if (device_has_clock())
+    throw Error(
+        "--trace records on the CPU backend: ./learn trace does; a GPU does not tell what "
+        "its warps touch");
+  if (run.kernels.size() != 1)
+    throw Error("--trace records one step: give --kernel and one name of those that --list shows");
 }
 
 /// Throws Error where all selected steps need other hardware.
@@ -139,8 +158,9 @@ void require_own_files(const RunOptions& run, const Declared& declared,
     files.push_back({"--input", assignment.substr(assignment.find('=') + 1)});
   for (const auto& text : declared.texts)
     if (text.value->ends_with(".npy")) files.push_back({text.option, *text.value});
-  for (const File& file : {File{"--output", run.output_path}, File{"--csv", run.csv_path},
-                           File{"--profile-csv", run.profile_csv_path}}) {
+  for (const File& file :
+       {File{"--output", run.output_path}, File{"--csv", run.csv_path},
+        File{"--profile-csv", run.profile_csv_path}, File{"--trace", run.trace_path}}) {
     if (file.path.empty()) continue;
     require_writable(file.path);
     for (const File& other : files)
@@ -222,6 +242,7 @@ RunOptions parse_options(std::vector<char*> words, const std::string& program,
     throw Error(
         "--profile counts on the CPU backend: ./learn profile does; on a GPU use Nsight Compute, "
         "ncu, as docs/simulator.md shows");
+  require_traceable(run);
   require_own_files(run, declared, assignments);
 
   require_device();

@@ -13,6 +13,7 @@
 #include "common/program/progress.hpp"
 #include "common/program/source_profile.hpp"
 #include "common/program/table.hpp"
+#include "common/program/trace_file.hpp"
 
 namespace tutorial {
 namespace {
@@ -88,6 +89,25 @@ Underway underway(const Run& run, const Result& result) {
   return row;
 }
 
+/// Launches the row; of a step that is to be traced keeps the trace, of a right result or a wrong
+/// one, but not of a launch that failed.
+void launch_once(const Run& run, const Row& row, const Result& result, DeviceBuffer<float>& out,
+                 const std::vector<int64_t>& shape) {
+  const bool traces = !run.options.trace_path.empty() && is_step(result);
+  if (traces) start_trace(run.options.trace_kernel, kMostTraceEvents);
+  try {
+    row.launch(out.data());
+  } catch (const Error& error) {
+    throw Refused(error.what());
+  }
+  CUDA_CHECK_LAUNCH();
+  if (!traces) return;
+  CUDA_CHECK(cudaDeviceSynchronize());
+  run.outcome.trace = take_trace();
+  if (run.outcome.trace.launch)
+    give_shapes(*run.outcome.trace.launch, run.declared, out.data(), shape);
+}
+
 /// Launches once on a poisoned output, checks, then times or counts. Fills in `result`.
 void launch_and_check(const Run& run, const Row& row, Result& result) {
   const std::vector<int64_t>& shape = row.shape.empty() ? run.problem.output_shape : row.shape;
@@ -100,12 +120,7 @@ void launch_and_check(const Run& run, const Row& row, Result& result) {
   start_profile();
   std::optional<Progress> progress;
   if (!device_has_clock()) progress.emplace(underway(run, result), run.outcome.is_long);
-  try {
-    row.launch(out);
-  } catch (const Error& error) {
-    throw Refused(error.what());
-  }
-  CUDA_CHECK_LAUNCH();
+  launch_once(run, row, result, buffer, shape);
   std::vector<float> got = buffer.to_host();  // waits for the kernel
   if (progress) result.simulated_seconds = progress->stop();
   std::vector<KernelProfile> profiles = take_profile(run.options.profile && !result.is_vendor);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/backend/launch_trace.hpp"
 #include "common/backend/profile.hpp"
 #include "common/compare/compare.hpp"
 #include "common/data/npy.hpp"
@@ -88,6 +89,7 @@ struct Outcome {
   Tensor output;            // for --output: the last right result of a step
   std::string output_step;  // and that step
   std::string profile_csv;  // for --profile-csv
+  TakenTrace trace;         // for --trace
   bool is_long = false;     // so that progress is told
   std::map<std::string, std::string> refusals;  // steps that were asked, and why they cannot; or ""
 };

@@ -32,14 +32,19 @@ void __pipeline_memcpy_async(void* shared, const void* global, size_t size, size
   if (to % size != 0 || (read > 0 && from % size != 0))
     worker.crash(SIGBUS, to % size != 0 ? shared : global,
                  static_cast<const char*>(instruction) - 1);
+  if (worker.trace) {
+    const uint32_t call = worker.call_before(instruction);
+    const auto note = [&](Access access, uintptr_t address, size_t bytes) {
+      worker.trace->access(worker.current(), call, access, address, bytes);
+    };
+    const bool wide = read == 16;
+    if (read > 0) note(wide ? Access::copy_from : Access::part_copy_from, from, read);
+    if (wide)
+      note(Access::copy_to, to, size);
+    else if (worker.trace->is_recording())
+      note(Access::part_copy_to, to, size);
+  }
   if (read > 0) {
-    if (worker.trace) {
-      const uint32_t call = worker.call_before(instruction);
-      const bool wide = read == 16;
-      worker.trace->access(worker.current(), call, wide ? Access::copy_from : Access::load, from,
-                           read);
-      if (wide) worker.trace->access(worker.current(), call, Access::copy_to, to, size);
-    }
     if (worker.checks) worker.checks->global_access(from, read, AccessKind::read, instruction);
   }
   if (worker.trace) worker.trace->async_copy_begun();

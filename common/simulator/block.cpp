@@ -155,8 +155,9 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   if (checks)
     checks->begin_block(*grid.operation, block_number(), static_cast<int>(threads_.size()));
   async_copies.begin_block();
-  trace = profiling() ? &own_trace_ : nullptr;
-  if (trace) trace->begin_block(static_cast<int>(threads_.size()));
+  trace = profiling() || grid.recorder ? &own_trace_ : nullptr;
+  if (trace) trace->begin_block(static_cast<int>(threads_.size()), grid.recorder);
+  if (grid.recorder) grid.recorder->begin_block(block_number());
   heed = trace != nullptr || progress.must_stop();
   the_worker = this;
   try {
@@ -291,6 +292,7 @@ void Worker::on_thread_finished(int thread) {
   threads_[thread].state = State::finished;
   ++finished_;
   if (checks) checks->thread_left(thread);
+  if (trace) trace->settle();
   // The lanes that wait for each other no longer wait for this one.
   const int warp = thread / 32 * 32;
   const int end = std::min(warp + 32, static_cast<int>(threads_.size()));
@@ -319,6 +321,7 @@ int Worker::barrier(BarrierKind kind, int predicate, Where where) {
   self.predicate = predicate;
   const int me = current_;
   if (checks) checks->settle();
+  if (trace) trace->settle();
   if (++waiting_ + finished_ == static_cast<int>(threads_.size())) {
     finish_barrier();
   } else {
@@ -374,6 +377,7 @@ uint64_t Worker::warp(WarpKind kind, unsigned mask, uint64_t value, int source, 
   }
   const int me = current_;
   if (checks) checks->settle();
+  if (trace) trace->settle();
   Thread& self = threads_[me];
   self.state = State::at_warp_operation;
   ++waiting_lanes_;
@@ -473,8 +477,15 @@ bool Worker::try_finish_warp(int thread) {
   // lanes.
   const unsigned living = living_lanes(warp);
   if (checks) checks->warp_passed(warp / 32, here, living);
-  if (trace) trace->warp_passed(warp / 32, asked.where, here == living);
+  if (trace) tell_warp_operation(warp, asked, here, living);
   return true;
+}
+
+void Worker::tell_warp_operation(int warp, const Thread& asked, unsigned lanes, unsigned living) {
+  WarpOperation operation{.kind = asked.warp_kind, .where = asked.where, .lanes = lanes};
+  for (size_t l = 0; l < 32; ++l)
+    if (lanes >> l & 1) operation.source[l] = threads_[static_cast<size_t>(warp) + l].source;
+  trace->warp_passed(warp / 32, operation, lanes == living);
 }
 
 /// Nobody can go on but those at coalesced_threads(): the lanes of a warp at one place go on
@@ -694,6 +705,7 @@ void Worker::declare_shared(const char* name, uintptr_t array, size_t bytes,
   }
   declared_.push_back({name, array, bytes, &shape});
   if (checks) checks->declare(array);
+  if (grid_->recorder) grid_->recorder->declare_shared(name, array, bytes, shape, false);
   // The launch has counted the kernel's own arrays only, not those of the functions that it calls.
   if (all > kSharedPerBlock)
     throw Fault(cudaErrorInvalidValue,
@@ -713,12 +725,16 @@ void Worker::declare_shared(const char* name, uintptr_t array, size_t bytes,
 void* Worker::declare_dynamic_shared(const char* name, const SharedShape& shape) {
   dynamic_name_ = name;
   dynamic_shape_ = shape;
+  if (grid_->recorder)
+    grid_->recorder->declare_shared(name, dynamic_begin_, dynamic_bytes_, shape, true);
   return dynamic_shared_;
 }
 
 void* Worker::declare_dynamic_shared_of_file(const char* name, const SharedShape& shape) {
   dynamic_name_of_file_ = name;
   dynamic_shape_of_file_ = shape;
+  if (grid_->recorder)
+    grid_->recorder->declare_shared(name, dynamic_begin_, dynamic_bytes_, shape, true);
   return dynamic_shared_;
 }
 
@@ -793,13 +809,16 @@ int lane() {
   return worker_in_kernel("a warp function").lane();
 }
 void* declare_dynamic_shared(const char* name, const SharedShape& shape) {
-  return worker_in_kernel("extern __shared__ (declare it inside the kernel)")
-      .declare_dynamic_shared(name, shape);
+  Worker& worker = worker_in_kernel("extern __shared__ (declare it inside the kernel)");
+  const SimulatorScope scope;
+  return worker.declare_dynamic_shared(name, shape);
 }
 /// On the host the variable stays null: whatever thread reads one of the file's thread_local
 /// variables initialises them all.
 void* declare_dynamic_shared_of_file(const char* name, const SharedShape& shape) {
-  return the_worker ? the_worker->declare_dynamic_shared_of_file(name, shape) : nullptr;
+  if (the_worker == nullptr) return nullptr;
+  const SimulatorScope scope;
+  return the_worker->declare_dynamic_shared_of_file(name, shape);
 }
 void declare_shared_array(const char* name, const volatile void* array, size_t bytes,
                           const SharedShape& shape, const volatile void*) {

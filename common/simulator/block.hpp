@@ -42,7 +42,8 @@ struct Grid {
   const void* context;
   size_t context_bytes;
   const Operation* operation;
-  uint64_t order;  // 0, or the seed of a shuffled order of threads
+  uint64_t order;                // 0, or the seed of a shuffled order of threads
+  Recorder* recorder = nullptr;  // of this launch, if it is recorded
 };
 
 /// A worker runs blocks, one after another, on the OS thread that made it.
@@ -176,6 +177,7 @@ class Worker {
   bool converge();
   void on_thread_finished(int thread);
   void poison_shared();
+  void tell_warp_operation(int warp, const Thread& asked, unsigned lanes, unsigned living);
   void throw_crash();
   [[noreturn]] void report_stuck();
   std::string place_of_thread(const Thread& thread) const;

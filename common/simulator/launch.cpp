@@ -116,10 +116,14 @@ class Pool {
       if (stop_) return;
       seen = generation_;
       lock.unlock();
-      run_blocks(worker);
-      if (worker.trace)
-        add_profile(grid_->launch.kernel, grid_->launch.address, grid_->operation->number,
-                    worker.trace->take());
+      // A recorder gets the blocks one after another, from one worker.
+      if (number == 0 || !grid_->recorder) run_blocks(worker);
+      if (worker.trace) {
+        const Profiled profiled = worker.trace->take();  // also where only a recorder wants it
+        if (profiling())
+          add_profile(grid_->launch.kernel, grid_->launch.address, grid_->operation->number,
+                      profiled);
+      }
       lock.lock();
       if (--busy_ == 0) done_.notify_all();
     }
@@ -259,13 +263,15 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
   }
   const Operation operation =
       begin_operation(launch.kernel, launch.stream, launch.grid, launch.block);
-  const Grid grid{launch, call, context, context_bytes, &operation, thread_order()};
+  Grid grid{launch, call, context, context_bytes, &operation, thread_order()};
   ++launches;
   std::pair<cudaError_t, std::string> outcome;
   {
     const std::lock_guard lock(launch_mutex);
     const CrashGuard guard;
+    grid.recorder = begin_recording(launch);
     outcome = pool().run(grid);
+    if (grid.recorder) end_recording();
     auto [error, reports] = take_findings();
     if (error != cudaSuccess && outcome.first == cudaSuccess) outcome.first = error;
     outcome.second += reports;

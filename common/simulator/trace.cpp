@@ -12,18 +12,25 @@ namespace simulator {
 
 // ---- A worker's traces
 
-void Trace::begin_block(int threads) {
+void Trace::begin_block(int threads, Recorder* recorder) {
+  recorder_ = recorder;
+  stored_.bytes = 0;
+  partial_.clear();
   profiled_.blocks += 1;
   profiled_.threads += threads;
   for (Thread& thread : threads_) {
     thread.depth = 0;
     thread.trace.clear();  // of a launch that ended early
+    thread.stored.clear();
   }
   threads_.resize(static_cast<size_t>(threads));
 }
 
 void Trace::access(int thread, uint32_t instruction, Access access, uintptr_t address,
                    size_t bytes) {
+  settle();
+  const bool is_store = access == Access::store || access == Access::shared_store;
+  const Stored stored = {thread, address, is_store && recorder_ ? bytes : 0};
   // A struct goes in pieces as large as a thread can move, 16 bytes at most.
   while (bytes > 0) {
     size_t piece = 16;
@@ -32,15 +39,37 @@ void Trace::access(int thread, uint32_t instruction, Access access, uintptr_t ad
     address += piece;
     bytes -= piece;
   }
+  stored_ = stored;  // after add(), which would read it too early
+}
+
+void Trace::keep_stored_value() {
+  std::vector<uint8_t>& bytes = threads_[static_cast<size_t>(stored_.thread)].stored;
+  const auto* begin = reinterpret_cast<const uint8_t*>(stored_.address);
+  bytes.insert(bytes.end(), begin, begin + stored_.bytes);
+  stored_.bytes = 0;
 }
 
 void Trace::barrier_passed(Where where) {
   for (size_t warp = 0; warp * 32 < threads_.size(); ++warp) walk(static_cast<int>(warp));
   ++profiled_.places[{where.file_name(), static_cast<int>(where.line())}].barriers;
+  if (recorder_) recorder_->barrier(where);
 }
 
-void Trace::warp_passed(int warp, Where where, bool all) {
+void Trace::warp_passed(int warp, const WarpOperation& operation, bool all) {
   if (all) walk(warp);
+  const Where& where = operation.where;
+  if (recorder_ && all) {
+    recorder_->warp_operation(warp, operation);
+  } else if (recorder_) {
+    // Its lanes' accesses are walked through later, with those of the others: it stands among them.
+    for (size_t lane = 0; lane < 32; ++lane) {
+      if (!(operation.lanes >> lane & 1)) continue;
+      Thread& thread = threads_[static_cast<size_t>(warp) * 32 + lane];
+      const uint32_t after = thread.trace.empty() ? 0 : thread.trace.back().instruction;
+      thread.trace.push_back({after, thread.depth, Access::warp_operation, 0, partial_.size()});
+    }
+    partial_.push_back(operation);
+  }
   ++profiled_.places[{where.file_name(), static_cast<int>(where.line())}].warp_operations;
 }
 
@@ -55,6 +84,7 @@ void Trace::walk(int warp) {
   const size_t first = static_cast<size_t>(warp) * 32;
   const size_t lanes = std::min<size_t>(32, threads_.size() - first);
   std::array<const Event*, 32> next{}, end{};
+  std::array<size_t, 32> taken{};  // of the bytes that each lane stored
   for (size_t lane = 0; lane < lanes; ++lane) {
     const std::vector<Event>& trace = threads_[first + lane].trace;
     next[lane] = trace.data();
@@ -77,13 +107,39 @@ void Trace::walk(int warp) {
       request.lanes |= 1u << lane;
       request.address[lane] = next[lane]++->address;
     }
-    if (step.access != Access::none) count(step, request);
+    if (recorder_ && step.access != Access::none) record(warp, step, request, taken);
+    if (step.access != Access::none && step.access != Access::warp_operation) count(step, request);
   }
-  for (size_t lane = 0; lane < lanes; ++lane) threads_[first + lane].trace.clear();
+  for (size_t lane = 0; lane < lanes; ++lane) {
+    threads_[first + lane].trace.clear();
+    threads_[first + lane].stored.clear();
+  }
+}
+
+void Trace::record(int warp, const Event& step, const WarpRequest& request,
+                   std::array<size_t, 32>& taken) {
+  std::vector<uint8_t> stored;
+  for (size_t lane = 0; lane < 32; ++lane) {
+    if (!(request.lanes >> lane & 1)) continue;
+    if (step.access == Access::warp_operation) {
+      WarpOperation& operation = partial_[request.address[lane]];
+      if (operation.lanes != 0) recorder_->warp_operation(warp, operation);
+      operation.lanes = 0;
+    } else if (step.access == Access::store || step.access == Access::shared_store) {
+      const auto& bytes = threads_[static_cast<size_t>(warp) * 32 + lane].stored;
+      const auto begin = bytes.begin() + static_cast<long>(taken[lane]);
+      stored.insert(stored.end(), begin, begin + request.bytes);
+      taken[lane] += request.bytes;
+    }
+  }
+  if (step.access != Access::warp_operation)
+    recorder_->request(warp, step.instruction, step.access, request, stored);
 }
 
 void Trace::count(const Event& event, const WarpRequest& request) {
-  const bool is_copy = event.access == Access::copy_from || event.access == Access::copy_to;
+  if (event.access == Access::part_copy_to) return;
+  const bool is_copy = event.access == Access::copy_from || event.access == Access::copy_to ||
+                       event.access == Access::part_copy_from;
   tutorial::Traffic& traffic =
       profiled_.instructions[{is_copy ? Access::load : event.access, event.instruction}];
   if (event.access == Access::copy_to) {
@@ -96,7 +152,8 @@ void Trace::count(const Event& event, const WarpRequest& request) {
   traffic.bytes += int64_t{lanes} * event.bytes;
   if (event.access == Access::copy_from) {
     copied_from_ = request;
-  } else if (event.access == Access::load || event.access == Access::store) {
+  } else if (event.access == Access::load || event.access == Access::part_copy_from ||
+             event.access == Access::store) {
     traffic.sectors += sectors(request);
   } else if (event.access == Access::atomic) {
     traffic.sectors += atomic_sectors(request);

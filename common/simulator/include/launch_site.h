@@ -1,15 +1,32 @@
 // What `kernel<<<grid, block, shared, stream>>>(arguments)` and `extern __shared__` become.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "element_type.h"
 #include "runtime_api.h"
 #include "shared_shape.h"
 
 namespace simulator {
+
+/// An argument of a launch, for a trace: the pointers among them name the arrays of global memory.
+struct Argument {
+  const void* value;
+  size_t bytes;
+  bool is_pointer;
+  ElementType points_to;
+};
+template <class T>
+Argument as_argument(const T& value) {
+  if constexpr (std::is_pointer_v<T>)
+    return {&value, sizeof value, true, element_type<std::remove_pointer_t<T>>()};
+  else
+    return {&value, sizeof value, false, {}};
+}
 
 struct Launch {
   const char* kernel;   // as written before <<<
@@ -17,6 +34,8 @@ struct Launch {
   dim3 grid, block;
   size_t dynamic_shared;
   cudaStream_t stream;
+  const Argument* arguments;  // in the order of the parameters
+  size_t argument_count;
 };
 
 /// Runs `call(context)` once for each thread of the grid; `context` is an object of that many
@@ -80,8 +99,9 @@ auto launch_site(const char* kernel, Call call, OfKernel of_kernel, dim3 grid, d
   if constexpr (is_one_function) address = of_kernel(ToAddress{});
   const auto run = [=](auto... arguments) {
     const auto thread = [=]() SIMULATOR_UNCHECKED { call(arguments...); };
+    const Argument listed[] = {as_argument(arguments)..., {}};  // C++ has no array of none
     launch(
-        {kernel, address, grid, block, dynamic_shared, stream},
+        {kernel, address, grid, block, dynamic_shared, stream, listed, sizeof...(arguments)},
         [](const void* context)
             SIMULATOR_UNCHECKED { (*static_cast<decltype(&thread)>(context))(); },
         &thread, sizeof thread);
@@ -126,8 +146,14 @@ cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void**
   (std::index_sequence_for<P...>{});
   const void* const address = reinterpret_cast<const void*>(kernel);
   const auto thread = [=]() SIMULATOR_UNCHECKED { std::apply(kernel, values); };
+  const auto listed = std::apply(
+      [](const P&... value) {
+        return std::array<simulator::Argument, sizeof...(P)>{simulator::as_argument(value)...};
+      },
+      values);
   simulator::launch(
-      {simulator::kernel_name(address), address, grid, block, dynamic_shared, stream},
+      {simulator::kernel_name(address), address, grid, block, dynamic_shared, stream, listed.data(),
+       listed.size()},
       [](const void* context) SIMULATOR_UNCHECKED { (*static_cast<decltype(&thread)>(context))(); },
       &thread, sizeof thread);
   return cudaPeekAtLastError();

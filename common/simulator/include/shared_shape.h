@@ -5,12 +5,15 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "element_type.h"
+
 namespace simulator {
 
 struct SharedShape {
   size_t element = 0;      // its size in bytes
   int rank = 0;            // 0: a single variable
   size_t extents[4] = {};  // of the first dimensions; 0: not known
+  ElementType type = {};
 };
 
 template <class T, int RANK = 0>
@@ -20,7 +23,7 @@ constexpr SharedShape shape_of() {
     shape.extents[RANK] = std::extent_v<T>;
     return shape;
   } else {
-    return {sizeof(T), RANK, {}};
+    return {sizeof(T), RANK, {}, element_type<T>()};
   }
 }
 template <class T>
