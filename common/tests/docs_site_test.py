@@ -2,6 +2,7 @@
 """./learn docs: what it says where something is missing or wrong. The site itself: docs/site/tests."""
 import os
 import shutil
+import socket
 import subprocess
 import unittest
 
@@ -47,6 +48,13 @@ class Docs(Scratch):
         self.assertIn("there is no port 70000", self.docs("--port", "70000"))
         self.assertIn("'kernels' does not begin with /", self.docs("--build", "--base", "kernels"))
         self.assertIn("use it with --build", self.docs("--base", "/kernels/"))
+
+    def test_a_port_that_is_taken(self):
+        self.with_node()
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            self.assertIn(f"cannot serve on port {port}: Address already in use; leave --port out",
+                          self.docs("--port", str(port)))
 
     def test_installs_once_and_builds(self):
         self.with_node()

@@ -30,10 +30,10 @@ FIRST_PORT, PORTS = 8000, 50
 
 
 def run(*words, **env):
-    """Runs a command in docs/site, shown as the rest of `learn` shows them; what it says only where it fails."""
+    """Runs a command in docs/site, shown as the rest of `learn` shows them. Stdout stays for the site's address."""
     told = [f"{name}={value}" for name, value in env.items()]
     say("+ " + shlex.join(["cd", "docs/site"]) + " && " + " ".join([*told, shlex.join(words)]))
-    return subprocess.run(words, cwd=SITE, env={**os.environ, **env}).returncode
+    return subprocess.run(words, cwd=SITE, env={**os.environ, **env}, stdout=sys.stderr).returncode
 
 
 def node_version():
@@ -131,23 +131,19 @@ def server(port):
         f"no port from {FIRST_PORT} to {FIRST_PORT + PORTS - 1} is free: choose one with --port")
 
 
-def check(chromium):
-    """Serves the site on a free port while the browser tests run."""
-    with server(None) as serving:
-        threading.Thread(target=serving.serve_forever, daemon=True).start()
-        status = run("npm", "run", "--silent", "check", CHROMIUM=chromium, SITE_DIR=str(OUT),
-                     SITE_URL=f"http://127.0.0.1:{serving.server_port}")
-        serving.shutdown()
-    return status
+def check(serving, chromium):
+    """Runs the browser tests on the site that is being served."""
+    threading.Thread(target=serving.serve_forever, daemon=True).start()
+    return run("npm", "run", "--silent", "check", CHROMIUM=chromium, SITE_DIR=str(OUT),
+               SITE_URL=f"http://127.0.0.1:{serving.server_port}")
 
 
-def serve(port):
-    with server(port) as serving:
-        print(f"http://127.0.0.1:{serving.server_port}/  (Ctrl-C ends it)", flush=True)
-        try:
-            serving.serve_forever()
-        except KeyboardInterrupt:
-            print()
+def serve(serving):
+    print(f"http://127.0.0.1:{serving.server_port}/  (Ctrl-C ends it)", flush=True)
+    try:
+        serving.serve_forever()
+    except KeyboardInterrupt:
+        print()
 
 
 # ---- the command line
@@ -174,12 +170,13 @@ def main():
         die("--base is for a site that another host serves: use it with --build")
     need_node()
     chromium = find_chromium() if words.check else None
+    serving = None if words.build else server(words.port)  # a port that is taken is said at once
     install()
     build(words.base)
     if words.check:
-        sys.exit(check(chromium))
-    if not words.build:
-        serve(words.port)
+        sys.exit(check(serving, chromium))
+    if serving:
+        serve(serving)
 
 
 if __name__ == "__main__":
