@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """common/tools/diff_steps.py in a project of one small chapter with a part."""
+import json
 import os
 import pty
 import subprocess
@@ -63,6 +64,26 @@ class Diff(Scratch):
         done = subprocess.run([self.root / "common/tools/diff_steps.py", *words], capture_output=True, text=True)
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stdout if status == 0 else done.stderr
+
+    def test_as_data_for_the_site(self):
+        data = json.loads(self.diff("--json"))
+        self.assertEqual(list(data), ["01_a", "01_a/other", "02_b"])
+        self.assertEqual([step["name"] for step in data["01_a"]], ["plain", "twice", "far"])
+        for step in data["01_a"] + data["01_a/other"]:
+            new = [row for row in step["rows"] if row["mark"] != "-"]
+            text = (self.root / step["path"]).read_text().splitlines()
+            self.assertEqual(["".join(piece for piece, _ in row["pieces"]) for row in new], text)
+            self.assertEqual([row["new"] for row in new], list(range(1, len(text) + 1)))
+        first, second, _ = data["01_a"]
+        self.assertIsNone(first["before"])
+        self.assertFalse(any(row["near"] for row in first["rows"]))
+        self.assertEqual(second["before"], "01_a/step1_plain.cu")
+        before = (self.root / second["before"]).read_text().splitlines()
+        gone = [row for row in second["rows"] if row["mark"] == "-"]
+        self.assertIn("  C[0] = load(A);", [before[row["old"] - 1] for row in gone])
+        self.assertIn("  C[1] = 0;", ["".join(piece for piece, _ in row["pieces"]) for row in second["rows"]
+                                      if row["mark"] == "+"])
+        self.assertEqual(len(before) - len(gone), sum(row["mark"] == " " for row in second["rows"]))
 
     def on_terminal(self, columns, *words, **env):
         mine, its = pty.openpty()

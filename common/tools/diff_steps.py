@@ -3,9 +3,11 @@
 
 usage: ./learn diff CHAPTER STEP [OTHER] [--part NAME] [--kernel]
        ./learn diff CHAPTER              all steps: their length, and how much each changes
+       common/tools/diff_steps.py --json all steps of all chapters with their differences, for the site
 --kernel leaves out the header comment and the launcher: only what runs on the device is compared.
 """
 import argparse
+import json
 import os
 import re
 import shutil
@@ -182,6 +184,48 @@ def show(old, new, only_device):
     print(f"{code} lines of code {where}changed (removed and added), and {comments} that are comments or blank")
 
 
+# ---- for the site
+
+
+def rows(matcher):
+    """Each line of both files once, in the order of the difference: its mark, its number in each file, its pieces,
+    and whether it stands near a change."""
+    everything = list(matcher.get_opcodes())  # grouping them cuts the list's ends off
+    shown = [False] * (len(matcher.b) + 1)
+    for group in matcher.get_grouped_opcodes(3):
+        shown[group[0][3] : group[-1][4]] = [True] * (group[-1][4] - group[0][3])
+    old = new = 0
+    for lines, differ in blocks(matcher, everything):
+        gone, come = [], []
+        for a, b in lines:
+            same = not differ or not (a or b)  # two blank lines have no pieces
+            if a and not same:
+                gone.append({"mark": "-", "old": old + 1, "pieces": a, "near": True})
+            if b or same:
+                come.append({"mark": " " if same else "+", "new": new + 1, "pieces": b, "near": differ or shown[new]})
+            old, new = old + bool(a or same), new + bool(b or same)
+        yield from gone + come
+
+
+def as_data(step, before):
+    texts = [each.path.read_text().splitlines() if each else [] for each in (before, step)]
+    matcher = compare(*texts) if before else compare(texts[1], texts[1])
+    code, comments = count(matcher)
+    paths = [str(each.path.relative_to(project.ROOT)) if each else None for each in (step, before)]
+    return {"number": step.number, "name": step.name, "path": paths[0], "before": paths[1], "code": code,
+            "comments": comments, "rows": list(rows(matcher))}
+
+
+def all_as_data():
+    found = {}
+    for chapter in project.chapters():
+        for folder in [chapter, *(chapter / part for part in project.parts(chapter))]:
+            steps = project.steps(folder)
+            found[str(folder.relative_to(project.ROOT))] = [
+                as_data(step, before) for step, before in zip(steps, [None, *steps])]
+    return found
+
+
 # ---- the command line
 
 
@@ -213,6 +257,9 @@ def find(folder, word):
 
 
 def main():
+    if sys.argv[1:] == ["--json"]:
+        json.dump(all_as_data(), sys.stdout)
+        return
     usage = "./learn diff CHAPTER [STEP [OTHER]] [--part NAME] [--kernel]"
     parser = argparse.ArgumentParser(prog="./learn diff", add_help=False, usage=usage)
     parser.add_argument("chapter")

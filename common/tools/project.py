@@ -118,7 +118,9 @@ def results_folder():
 
 
 def pages():
-    return [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+    """All Markdown files of the project, but for those that npm brings and the site's templates."""
+    return [*ROOT.glob("*.md"),
+            *(page for page in sorted((ROOT / "docs").rglob("*.md")) if ROOT / "docs/site" not in page.parents)]
 
 
 def read_csv(path):

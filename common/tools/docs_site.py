@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Builds the pages as a site, serves it on this machine, or tests it in a browser.
+
+usage: ./learn docs [--port N]           build it, and serve it until Ctrl-C
+       ./learn docs --build [--base /X/] only build it, into build/site; --base: for a place below a host's root
+       ./learn docs --check              build it and open every page in headless Chromium
+"""
+import argparse
+import functools
+import http.server
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+
+import project
+from project import ROOT, die, say
+
+project.program = "learn docs"
+
+SITE = ROOT / "docs/site"
+OUT = ROOT / "build/site"
+LEAST_NODE = 18
+FIRST_PORT, PORTS = 8000, 50
+
+
+# ---- what it needs
+
+
+def run(*words, **env):
+    """Runs a command in docs/site, shown as the rest of `learn` shows them. Stdout stays for the site's address."""
+    told = [f"{name}={value}" for name, value in env.items()]
+    say("+ " + shlex.join(["cd", "docs/site"]) + " && " + " ".join([*told, shlex.join(words)]))
+    return subprocess.run(words, cwd=SITE, env={**os.environ, **env}, stdout=sys.stderr).returncode
+
+
+def node_version():
+    if not shutil.which("node"):
+        return 0
+    said = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout  # v20.1.0
+    digits = said.strip().lstrip("v").split(".")[0]
+    return int(digits) if digits.isdigit() else 0
+
+
+def need_node():
+    version, missing = node_version(), []
+    if version < LEAST_NODE:
+        missing.append(f"Node {LEAST_NODE} or newer ({f'version {version} is here' if version else 'there is none'})")
+    if not shutil.which("npm"):
+        missing.append("npm")
+    if missing:
+        die(f"the site needs {' and '.join(missing)}: on Debian `apt-get install nodejs npm`; elsewhere nodejs.org")
+
+
+def find_chromium():
+    for name in [os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"]:
+        if name and shutil.which(name):
+            return shutil.which(name)
+    return die("--check needs Chromium: on Debian `apt-get install chromium`; CHROMIUM=PATH names another one")
+
+
+def installed():
+    """Is what package-lock.json names in node_modules? npm keeps a copy of the file that it installed from."""
+    mark = SITE / "node_modules/.installed"
+    return mark.exists() and mark.read_text() == (SITE / "package-lock.json").read_text()
+
+
+def install():
+    if installed():
+        return
+    if run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error") != 0:
+        die("npm could not install what docs/site/package-lock.json names, and says why above; it needs the internet "
+            "once")
+    shutil.copyfile(SITE / "package-lock.json", SITE / "node_modules/.installed")
+
+
+# ---- building
+
+
+def build(base):
+    """Builds beside the old site and then takes its place: a failed build leaves the old one as it was."""
+    fresh, old = OUT.with_name("site_next"), OUT.with_name("site_old")
+    for folder in (fresh, old):
+        shutil.rmtree(folder, ignore_errors=True)
+    if run("npm", "run", "--silent", "build", SITE_OUT=str(fresh), SITE_BASE=base) != 0:
+        shutil.rmtree(fresh, ignore_errors=True)
+        die("the site could not be built; the reason stands above")
+    if OUT.exists():
+        OUT.rename(old)
+    fresh.rename(OUT)
+    shutil.rmtree(old, ignore_errors=True)
+    say(f"The site is in {OUT.relative_to(ROOT)}/.")
+
+
+# ---- serving
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript",
+                      ".woff2": "font/woff2", ".svg": "image/svg+xml", ".json": "application/json"}
+
+    def log_message(self, *_):
+        pass
+
+    def send_error(self, code, *words, **more):
+        if code != 404:
+            return super().send_error(code, *words, **more)
+        page = (OUT / "404.html").read_bytes()
+        self.send_response(404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    def end_headers(self):
+        self.send_header("Cache-Control", "no-cache")  # a site that was built again is another one
+        super().end_headers()
+
+
+def server(port):
+    """On the asked port, or on the first free one from FIRST_PORT on."""
+    handler = functools.partial(Handler, directory=OUT)
+    for each in [port] if port else range(FIRST_PORT, FIRST_PORT + PORTS):
+        try:
+            return http.server.ThreadingHTTPServer(("127.0.0.1", each), handler)
+        except OSError as error:
+            reason = error.strerror
+    die(f"cannot serve on port {port}: {reason}; leave --port out, and a free one is taken" if port else
+        f"no port from {FIRST_PORT} to {FIRST_PORT + PORTS - 1} is free: choose one with --port")
+
+
+def check(serving, chromium):
+    """Runs the browser tests on the site that is being served."""
+    threading.Thread(target=serving.serve_forever, daemon=True).start()
+    return run("npm", "run", "--silent", "check", CHROMIUM=chromium, SITE_DIR=str(OUT),
+               SITE_URL=f"http://127.0.0.1:{serving.server_port}")
+
+
+def serve(serving):
+    print(f"http://127.0.0.1:{serving.server_port}/  (Ctrl-C ends it)", flush=True)
+    try:
+        serving.serve_forever()
+    except KeyboardInterrupt:
+        print()
+
+
+# ---- the command line
+
+
+def base_path(word):
+    if not word.startswith("/"):
+        raise argparse.ArgumentTypeError(f"'{word}' does not begin with /")
+    return word if word.endswith("/") else word + "/"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./learn docs", add_help=False, allow_abbrev=False,
+                                     usage="./learn docs [--port N] | --build [--base /X/] | --check")
+    parser.add_argument("--port", type=int)
+    parser.add_argument("--base", type=base_path, default="/")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--build", action="store_true")
+    what.add_argument("--check", action="store_true")
+    words = parser.parse_args()
+    if words.port is not None and not 0 < words.port < 65536:
+        die(f"there is no port {words.port}: choose one from 1 to 65535")
+    if words.base != "/" and not words.build:
+        die("--base is for a site that another host serves: use it with --build")
+    need_node()
+    chromium = find_chromium() if words.check else None
+    serving = None if words.build else server(words.port)  # a port that is taken is said at once
+    install()
+    build(words.base)
+    if words.check:
+        sys.exit(check(serving, chromium))
+    if serving:
+        serve(serving)
+
+
+if __name__ == "__main__":
+    main()

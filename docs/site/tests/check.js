@@ -1,0 +1,33 @@
+// Opens the built site in headless Chromium. `./learn docs --check` builds and serves it, and sets SITE_URL, SITE_DIR and
+// CHROMIUM.
+import { launch } from './browser.js'
+import { everyPage } from './every_page.js'
+import { figures } from './figures.js'
+import { keyboard } from './keyboard.js'
+
+async function notFound(browser, fail) {
+  const tab = await browser.newPage()
+  const answer = await tab.goto(`${process.env.SITE_URL}/nothing.html`)
+  if (answer.status() !== 404 || !(await answer.text()).includes('There is no such page')) fail('/nothing.html', 'is not answered with the page for that')
+  await tab.close()
+  return 'a wrong address'
+}
+
+const problems = []
+const fail = (where, reason) => problems.push(`${where}: ${reason}`)
+const browser = await launch()
+try {
+  for (const part of [notFound, keyboard, figures, everyPage]) {
+    const start = Date.now()
+    try {
+      console.log(`checked: ${await part(browser, fail)} (${Math.round((Date.now() - start) / 1000)} s)`)
+    } catch (error) {
+      fail(part.name, error.stack)
+    }
+  }
+} finally {
+  await browser.close()
+}
+for (const each of problems) console.error(each)
+console.log(problems.length ? `${problems.length} problems` : 'The site is as it should be.')
+process.exitCode = problems.length ? 1 : 0
