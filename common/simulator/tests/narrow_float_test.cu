@@ -138,6 +138,7 @@ __global__ void convert_all(const float* in, int count, Bits* out) {
 constexpr int kOperations = 14;
 template <class T>
 __global__ void calculate(const Bits* in, int count, Bits* out) {
+#ifdef HAS_SM_80
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= count) return;
   const T x = of_bits<T>(in[3 * i]), y = of_bits<T>(in[3 * i + 1]), z = of_bits<T>(in[3 * i + 2]);
@@ -160,6 +161,7 @@ __global__ void calculate(const Bits* in, int count, Bits* out) {
   row[11] = bits_of(hrint(x));
   row[12] = bits_of(__hmax_nan(x, y));
   row[13] = bits_of(__habs(x));
+#endif
 }
 template <class T>
 __global__ void divide(const Bits* in, int count, Bits* out) {
@@ -252,6 +254,7 @@ TEMPLATE_TEST_CASE("16 bits: from float and double", "[narrow]", __half, __nv_bf
 }
 
 TEMPLATE_TEST_CASE("16 bits: arithmetic and comparisons", "[narrow]", __half, __nv_bfloat16) {
+  need_sm_80();
   using T = TestType;
   constexpr int count = 20000;
   std::vector<Bits> in = any_bits<T>(3 * count, 2);
@@ -305,6 +308,7 @@ TEMPLATE_TEST_CASE("16 bits: arithmetic and comparisons", "[narrow]", __half, __
 }
 
 TEMPLATE_TEST_CASE("16 bits: an fma is rounded once", "[narrow]", __half, __nv_bfloat16) {
+  need_sm_80();
   using T = TestType;
   // (1 + 2^-k)·(1 + 2^-(f+1-k)) … lies half way but for a little; z decides, however small.
   const int f = Format<T>::kFraction;

@@ -43,6 +43,7 @@ __global__ void with_halves(float* out) {
 constexpr int kResults = 35;
 
 __global__ void with_bfloats(float* out) {
+#ifdef HAS_SM_80
   const __nv_bfloat162 a = __floats2bfloat162_rn(1.5f, -2.0f), b = __float2bfloat162_rn(4.0f);
   const __nv_bfloat162 r = __hfma2(a, b, __hsub2(b, a));
   const float2 both = __bfloat1622float2(r);
@@ -50,6 +51,7 @@ __global__ void with_bfloats(float* out) {
   out[1] = both.y;
   out[2] = __bfloat162float(__low2bfloat16(a)) + __high2float(a);
   out[3] = __bfloat162float(__halves2bfloat162(a.x, b.y).y);
+#endif
 }
 
 /// A row of a matrix times a vector, as programs with halves do it: pairs, then a shuffle.
@@ -88,6 +90,10 @@ TEST_CASE("16 bits: pairs", "[narrow]") {
                                    got[27], 1,     0,    4,    -2,   4.5f, 1,     5};
   CHECK(got == want);
   CHECK(std::abs(got[27] - 0.70710678f) < 3e-4f);
+}
+
+TEST_CASE("16 bits: pairs of bfloat16", "[narrow]") {
+  need_sm_80();
   CHECK(run_kernel<float>(4, [](float* out) { with_bfloats<<<1, 1>>>(out); }) ==
         std::vector<float>{8.5f, -2, -0.5f, 4});
 }

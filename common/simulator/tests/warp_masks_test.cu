@@ -64,6 +64,7 @@ void check_masked_shuffles() {
 
 /// Smaller types than int are promoted.
 __global__ void shuffles_of_small_types(int* out) {
+#ifdef HAS_SM_80
   const int lane = threadIdx.x;
   const short small = static_cast<short>(-lane);
   const unsigned char byte = static_cast<unsigned char>(250 + lane % 6);
@@ -72,6 +73,7 @@ __global__ void shuffles_of_small_types(int* out) {
   out[32 + lane] = __shfl_sync(kAll, byte, 5);
   out[64 + lane] = __shfl_down_sync(kAll, odd, 1);
   out[96 + lane] = __shfl_up_sync(kAll, 'a', 1) + __reduce_add_sync(kAll, small);
+#endif
 }
 
 // ---- Matches
@@ -154,6 +156,7 @@ TEST_CASE("shuffles among some lanes, of every kind and width", "[warp]") {
 }
 
 TEST_CASE("shuffles of types smaller than int", "[warp]") {
+  need_sm_80();
   const auto got = run_kernel<int>(128, [](int* out) { shuffles_of_small_types<<<1, 32>>>(out); });
   for (int lane = 0; lane < 32; ++lane) {
     CHECK(got[lane] == -(lane ^ 1));

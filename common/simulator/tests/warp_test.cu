@@ -148,12 +148,14 @@ struct Reduced {
 };
 template <class T>
 __global__ void reductions(unsigned mask, const T* values, Reduced<T>* out) {
+#ifdef HAS_SM_80
   const int lane = static_cast<int>(threadIdx.x);
   if (!(mask >> lane & 1)) return;
   const unsigned bits = static_cast<unsigned>(values[lane]);
   out[lane] = {__reduce_add_sync(mask, values[lane]), __reduce_min_sync(mask, values[lane]),
                __reduce_max_sync(mask, values[lane]), __reduce_and_sync(mask, bits),
                __reduce_or_sync(mask, bits),          __reduce_xor_sync(mask, bits)};
+#endif
 }
 
 /// Lanes hand values on through shared memory, ordered by __syncwarp alone.
@@ -261,6 +263,7 @@ TEST_CASE("__match_any_sync", "[warp]") {
 }
 
 TEST_CASE("reductions over a warp", "[warp]") {
+  need_sm_80();
   const auto check = [](auto zero) {
     using T = decltype(zero);
     std::vector<T> values(32);
