@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "common/data/files.hpp"
 #include "common/kernel/error.hpp"
@@ -100,6 +101,13 @@ std::string file_error_text(int error) {
     default:
       return std::string(std::strerror(error)) + "; try another path";
   }
+}
+
+std::vector<std::string> read_lines(const std::string& path) {
+  std::vector<std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
 }
 
 bool same_file(const std::string& one, const std::string& other) {

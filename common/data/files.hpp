@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tutorial {
 
@@ -15,6 +16,10 @@ void write_parts(const std::string& path, std::initializer_list<std::string_view
 
 /// What an errno of open() or write() means for the user: what is the case; what to do.
 std::string file_error_text(int error);
+
+/// The lines of a file; none if it cannot be read.
+std::vector<std::string> read_lines(const std::string& path);
+
 /// Do two paths lead to one file? Neither need exist.
 bool same_file(const std::string& one, const std::string& other);
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 
+#include "common/data/files.hpp"
 #include "common/data/text.hpp"
 #include "common/program/cost_model.hpp"
 
@@ -13,13 +13,6 @@ namespace {
 
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
-}
-
-std::vector<std::string> read_lines(const std::string& path) {
-  std::vector<std::string> lines;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
 }
 
 struct Kind {

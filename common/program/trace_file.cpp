@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 #include <span>
 
+#include "common/data/files.hpp"
 #include "common/data/shape.hpp"
 #include "common/data/text.hpp"
 #include "common/program/options.hpp"
@@ -94,12 +94,11 @@ std::string key_of(const TracedPlace& place, const std::string& kernel_file) {
 
 std::string text_of(const TracedPlace& place) {
   const std::string path = path_in_project(place.path);
-  std::ifstream file(path.starts_with('/') ? path : kRoot + path);
-  std::string text;
-  for (int number = place.line; number > 0; --number)
-    if (!std::getline(file, text)) text.clear();
-  text.erase(0, text.find_first_not_of(" \t"));
-  return text;
+  const std::vector<std::string> lines = read_lines(path.starts_with('/') ? path : kRoot + path);
+  const auto index = static_cast<size_t>(place.line) - 1;
+  if (index >= lines.size()) return "";
+  const size_t first = lines[index].find_first_not_of(" \t");
+  return first == std::string::npos ? "" : lines[index].substr(first);
 }
 
 /// The lists of an event, each behind its name.

@@ -44,6 +44,13 @@ TEST_CASE("what keeps a file from being written is said as it is") {
   CHECK_THAT(file_error_text(EIO), ContainsSubstring("nput/output error; try another path"));
 }
 
+TEST_CASE("a file's lines are read, the last with or without an end; a missing file has none") {
+  const Folder folder;
+  write_file(folder / "lines", "one\n\nthree");
+  CHECK(read_lines(folder / "lines") == std::vector<std::string>{"one", "", "three"});
+  CHECK(read_lines(folder / "missing").empty());
+}
+
 TEST_CASE("two paths may lead to one file") {
   const Folder folder;
   fs::create_directory_symlink(".", folder / "here");
