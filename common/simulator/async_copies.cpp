@@ -44,9 +44,8 @@ void __pipeline_memcpy_async(void* shared, const void* global, size_t size, size
     else if (worker.trace->is_recording())
       note(Access::part_copy_to, to, size);
   }
-  if (read > 0) {
-    if (worker.checks) worker.checks->global_access(from, read, AccessKind::read, instruction);
-  }
+  if (read > 0 && worker.checks)
+    worker.checks->global_access(from, read, AccessKind::read, instruction);
   if (worker.trace) worker.trace->async_copy_begun();
   if (worker.checks) worker.checks->shared_access(to, size, AccessKind::copy_begins, instruction);
   worker.async_copies.add(worker.current(), {shared, global, size, zfill, instruction});

@@ -138,8 +138,7 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   next_ = finished_ = waiting_ = waiting_lanes_ = 0;
   order_.clear();
   if (grid.order != 0) {
-    shuffle_ =
-        Shuffle(grid.order + block.x + uint64_t{gridDim.x} * (block.y + gridDim.y * block.z));
+    shuffle_ = Shuffle(grid.order + block_number());
     order_.resize(threads_.size());
     std::iota(order_.begin(), order_.end(), 0);
     shuffle_.shuffle(order_);
@@ -483,7 +482,7 @@ bool Worker::try_finish_warp(int thread) {
 
 void Worker::tell_warp_operation(int warp, const Thread& asked, unsigned lanes, unsigned living) {
   WarpOperation operation{.kind = asked.warp_kind, .where = asked.where, .lanes = lanes};
-  for (size_t l = 0; l < 32; ++l)
+  for (size_t l = 0; l < 32 && trace->is_recording(); ++l)
     if (lanes >> l & 1) operation.source[l] = threads_[static_cast<size_t>(warp) + l].source;
   trace->warp_passed(warp / 32, operation, lanes == living);
 }

@@ -281,7 +281,8 @@ void Checks::global_access(uintptr_t address, size_t bytes, AccessKind kind,
     {
       const CellLock lock(cell_of_four);
       const auto look = [&](Cell& cell, uint8_t of) { visit(cell, of, kind, now, true, at); };
-      visit_cells(cell_of_four, global_byte_cells(four), mask, writes(kind), look);
+      const auto byte_cells = [&] { return global_byte_cells(four); };
+      visit_cells(cell_of_four, byte_cells, mask, writes(kind), look);
     }
     at = end;
   }
@@ -349,10 +350,8 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
       cell.written = written | mask;
     }
     const auto look = [&](Cell& part, uint8_t of) { visit(part, of, kind, now, false, at); };
-    if (mask == 0xf && !cell.is_split)
-      look(cell, mask);
-    else
-      visit_cells(cell, shared_byte_cells(is_dynamic, number), mask, writes(kind), look);
+    const auto byte_cells = [&] { return shared_byte_cells(is_dynamic, number); };
+    visit_cells(cell, byte_cells, mask, writes(kind), look);
     at = end;
   }
 }

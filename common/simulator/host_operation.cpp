@@ -50,7 +50,8 @@ void access(const Operation& now, const void* memory, size_t bytes, bool writes)
         cell.reads[is_ordered(cell.reads[0].epoch, now) ? 0 : 1] = mine;
       }
     };
-    visit_cells(cell_of_four, global_byte_cells(four), mask, writes, visit);
+    visit_cells(
+        cell_of_four, [&] { return global_byte_cells(four); }, mask, writes, visit);
   }
   if (conflict.address != 0) report(now, conflict, writes);
 }

@@ -190,9 +190,9 @@ int Recorder::array_at(uintptr_t address, bool is_shared) {
 
 int Recorder::add_place(const tutorial::TracedPlace& place) {
   const auto found = std::find(trace_.places.begin(), trace_.places.end(), place);
+  const auto index = static_cast<int>(found - trace_.places.begin());
   if (found == trace_.places.end()) trace_.places.push_back(place);
-  return static_cast<int>(std::find(trace_.places.begin(), trace_.places.end(), place) -
-                          trace_.places.begin());
+  return index;
 }
 
 int Recorder::place_of_instruction(uint32_t instruction) {

@@ -59,10 +59,12 @@ class CellLock {
 
 /// Visits what remembers an access of these of a cell's four bytes: visit(cell, its bytes), with
 /// the cell, or with those of single bytes where this access or an earlier one touched fewer than
-/// four. `byte_cells` are the cell's four. A write of all four joins them again.
-template <class Visit>
-void visit_cells(Cell& four, Cell* byte_cells, uint8_t bytes, bool writes, const Visit& visit) {
+/// four; cells_of_bytes() gives the cell's four. A write of all four joins them again.
+template <class ByteCells, class Visit>
+void visit_cells(Cell& four, const ByteCells& cells_of_bytes, uint8_t bytes, bool writes,
+                 const Visit& visit) {
   if (bytes == 0xf && !four.is_split) return visit(four, bytes);
+  Cell* const byte_cells = cells_of_bytes();
   if (!four.is_split) std::fill_n(byte_cells, 4, four);
   four.is_split = 1;
   for (int byte = 0; byte < 4; ++byte)
