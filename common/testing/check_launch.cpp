@@ -31,11 +31,26 @@ bool is_device_too_small(const std::string& step, const std::function<void()>& l
   return false;
 }
 
+namespace {
+
+/// What the checks found, or else what CUDA says. A later test must not meet this one's error.
+std::string reason_of(const CudaError& error) {
+  const std::string finding = last_finding();
+  cudaGetLastError();
+  return finding.empty() ? error.what() : finding + ", above";
+}
+
+}  // namespace
+
 Counts counts_of(const std::function<void()>& launch) {
   start_profile();
-  launch();
-  CUDA_CHECK_LAUNCH();
-  CUDA_CHECK(cudaDeviceSynchronize());
+  try {
+    launch();
+    CUDA_CHECK_LAUNCH();
+    CUDA_CHECK(cudaDeviceSynchronize());
+  } catch (const CudaError& error) {
+    FAIL(reason_of(error));
+  }
   Counts counts;
   for (const KernelProfile& kernel : take_profile(false)) counts += kernel.total;
   return counts;
@@ -63,9 +78,7 @@ void check_launch(const std::function<void(float*)>& launch, const Expected& wan
     if (!output.guards_intact())
       FAIL_CHECK("the kernel wrote outside of " << layout.name << ", just before or after it");
   } catch (const CudaError& error) {
-    const std::string finding = last_finding();
-    FAIL_CHECK((finding.empty() ? error.what() : finding + ", above"));
-    cudaGetLastError();  // a later test must not meet this test's error
+    FAIL_CHECK(reason_of(error));
     if (cudaDeviceSynchronize() != cudaSuccess)
       FAIL_CHECK(
           "after this error the device does nothing more for this process: expect every "

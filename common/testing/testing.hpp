@@ -63,7 +63,8 @@ bool is_smaller_than_h100();
 /// on.
 bool is_device_too_small(const std::string& step, const std::function<void()>& launch);
 
-/// What the kernels that `launch` launches did, all together; on a GPU nothing is counted.
+/// What the kernels that `launch` launches did, all together; on a GPU nothing is counted. Ends the
+/// test where a kernel fails.
 Counts counts_of(const std::function<void()>& launch);
 
 /// As long as it lives, launchers take grids for smaller than they can be: so even a small problem
