@@ -122,7 +122,7 @@ class WatchExercise:
         clear_screen()
         run([ROOT / "learn", f"--{self.backend}", "exercise", self.name], self.files, shown=True)
         print(f"answer after {seconds(start)}")
-        return False
+        return False  # there is no more to run
 
     def all(self):
         self.answer([])
@@ -147,7 +147,7 @@ def watch(what, files, names):
     saved = None  # nothing yet: all the tests first
     while True:
         try:
-            if saved is None or (what.answer(saved) and not isinstance(what, WatchExercise)):
+            if saved is None or what.answer(saved):
                 sys.stdout.flush()
                 what.all()
             project.say(f"Waiting for a change in {names}; Ctrl-C ends this.")
