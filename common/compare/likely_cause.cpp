@@ -156,8 +156,8 @@ std::string scattered(const Failure& f) {
 std::string everywhere(const Failure& f) {
   if (static_cast<int64_t>(f.wrong.size()) * 2 < f.checked.size()) return "";
   return "nearly everything is wrong, so look at what all threads share: the strides, the bounds "
-         "of the loop over K, the barriers; --init identity or arange shows which element arrives "
-         "where";
+         "of the loop, the barriers; --init identity or arange of a chapter's program shows which "
+         "element arrives where";
 }
 
 }  // namespace
