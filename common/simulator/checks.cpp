@@ -490,7 +490,7 @@ void Checks::report_too_early(const Allocation& found, uintptr_t address) {
 
 void Checks::note_same_value(const DoubleWrite& both) {
   const SimulatorScope scope;
-  const Finding finding{"note", array_at(both.is_global, both.address, worker_.static_shared()),
+  const Finding finding{kSameValue, array_at(both.is_global, both.address, worker_.static_shared()),
                         cudaSuccess, block_};
   count_finding(finding, instruction_of(both.before), instruction_of(both.now), [&] {
     return "note in " + std::string(worker_.kernel()) + ", " + name(both.is_global, both.address) +

@@ -77,6 +77,8 @@ std::pair<cudaError_t, std::string> take_findings() {
   size_t reports = 0, notes = 0;
   for (const auto& [lines, found] : all) {
     if (error == cudaSuccess) error = found.error;
+    // Threads that did too much, beyond a bound say, need no advice on their equal values.
+    if (lines.kind == kSameValue && error != cudaSuccess) continue;
     size_t& of_its_kind = found.error == cudaSuccess ? notes : reports;
     if (++of_its_kind <= kMostReports)
       text += found.report + "  seen " + std::to_string(found.count) +

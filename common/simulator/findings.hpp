@@ -13,8 +13,11 @@
 
 namespace simulator {
 
+/// The kind of a note that is left out beside a fault.
+inline constexpr const char* kSameValue = "same value";
+
 struct Finding {
-  const char* kind;   // "race", "init", "bounds", "barrier", or "note": what is no fault
+  const char* kind;   // "race", "init", "bounds", "barrier"; "note", kSameValue: what is no fault
   uintptr_t array;    // anything that tells arrays apart
   cudaError_t error;  // cudaSuccess for a note
   uint32_t block;     // that found it: its number in the grid

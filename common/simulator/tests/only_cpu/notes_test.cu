@@ -93,6 +93,13 @@ __global__ void same_value_and_a_reader(int* out) {
   out[threadIdx.x] = slot;
 }
 
+__global__ void same_value_and_a_bound(int* out, int n) {
+  __shared__ int slot;
+  slot = 7;
+  __syncthreads();
+  if (static_cast<int>(threadIdx.x) <= n) out[threadIdx.x] = slot;
+}
+
 /// The error of the launch, and its report whatever that is.
 struct Told {
   cudaError_t error = cudaGetLastError();
@@ -167,6 +174,18 @@ TEST_CASE("threads that write the same value to one place are noted", "[checks]"
   tutorial::DeviceBuffer<unsigned char> bytes(4);
   one_byte<<<1, 2>>>(bytes.data(), 1);
   CHECK(Outcome{}.error == cudaSuccess);
+}
+
+TEST_CASE("beside a fault, equal values are not noted", "[checks]") {
+  tutorial::DeviceBuffer<int> out(32);
+  same_value_and_a_bound<<<1, 32>>>(out.data(), 31);
+  CHECK_THAT(Told{}.report, ContainsSubstring("both wrote the same value"));
+  tutorial::DeviceBuffer<int> shorter(31);
+  same_value_and_a_bound<<<1, 32>>>(shorter.data(), 31);
+  const Told told;
+  CHECK(told.error != cudaSuccess);
+  CHECK_THAT(told.report, ContainsSubstring("bounds in same_value_and_a_bound"));
+  CHECK(count_of(told.report, "both wrote the same value") == 0);
 }
 
 TEST_CASE("different values at one place stay a race, wherever the thread stops next", "[checks]") {
