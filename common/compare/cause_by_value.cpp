@@ -16,8 +16,10 @@ bool every_wrong(const Failure& f, Predicate predicate) {
 std::string nothing_written(const Failure& f) {
   for (int64_t i = 0; i < f.checked.size(); ++i)
     if (!is_poison(f.checked.got_at(i))) return "";
-  return "nothing was written: the launch failed or has an empty grid, every thread returns early, "
-         "the result goes elsewhere, or the kernel adds to what it finds there (+= for =)";
+  return "nothing was written: the kernel has no store yet, the launch failed or has an empty "
+         "grid, "
+         "every thread returns early, the result goes elsewhere, or the kernel adds to what it "
+         "finds there (+= for =)";
 }
 
 std::string only_nans(const Failure& f) {

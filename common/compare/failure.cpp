@@ -63,7 +63,7 @@ Tiles::Tiles(const Checked& all, std::span<const int64_t> wrong_elements) {
 
 Pattern Tiles::find_pattern() const {
   bool first_wrong = false, inner_right = false;
-  bool in_last_row = true, in_last_col = true, at_edge = true;
+  bool in_last_row = true, in_last_col = true, at_edge = true, corner_wrong = false;
   for (size_t tile = 0; tile < wrong.size(); ++tile) {
     if (checked[tile] == 0) continue;
     const int64_t row = static_cast<int64_t>(tile) / across % down;
@@ -76,6 +76,7 @@ Pattern Tiles::find_pattern() const {
     if (row < down - 1) in_last_row = false;
     if (col < across - 1) in_last_col = false;
     if (row < down - 1 && col < across - 1) at_edge = false;
+    if (row == down - 1 && col == across - 1) corner_wrong = true;
   }
   if (first_wrong) return inner_right ? Pattern::some : Pattern::every;
   // From here on the first tile is right, so there are at least two.
@@ -83,7 +84,7 @@ Pattern Tiles::find_pattern() const {
   if (in_last_row && down > 1) return Pattern::last_row;
   if (in_last_col && across > 1) return Pattern::last_col;
   if (!inner_right) return Pattern::all_but_first;
-  if (at_edge && down > 1 && across > 1) return Pattern::last_row_and_col;
+  if (at_edge && corner_wrong && down > 1 && across > 1) return Pattern::last_row_and_col;
   return Pattern::some;
 }
 
