@@ -28,4 +28,19 @@ inline void check_budget(const std::string& what, int64_t used, int64_t budget) 
                                    << " are enough");
 }
 
+/// The same for sectors that warps have "loaded" or "stored"; says how many a request has, too.
+inline void check_sectors(const std::string& what, const Traffic& traffic, int64_t budget) {
+  if (traffic.sectors <= budget) {
+    SUCCEED();
+    return;
+  }
+  const auto per_request = [&](int64_t sectors) {
+    return static_cast<double>(sectors) / static_cast<double>(traffic.requests);
+  };
+  FAIL_CHECK("over the budget: " << traffic.sectors << " sectors " << what << ", and at most "
+                                 << budget << " are enough; a warp's request has "
+                                 << per_request(traffic.sectors) << " on average, "
+                                 << per_request(budget) << " would do");
+}
+
 }  // namespace tutorial

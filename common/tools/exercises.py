@@ -109,7 +109,9 @@ def solved(words):
     one = choose(words, state)
     state["solved"] = sorted({*state["solved"], one.name})
     write_state(state)
-    left = [other.name for other in exercises() if other.name not in state["solved"]]
+    names = [other.name for other in exercises()]
+    place = names.index(one.name)
+    left = [name for name in names[place:] + names[:place] if name not in state["solved"]]
     project.say(f"Solved: {one.name}. ./learn solution {one.short} shows how we did it; "
                 + (f"next: ./learn exercise {left[0]}" if left else "that was the last one."))
 

@@ -21,8 +21,8 @@ TEST_CASE("any size") {
 TEST_CASE("the budget: whole sectors") {
   const Counts counts = counts_for_budget(transposed_product, {.M = 64, .N = 96, .K = 16});
   // 6 tiles of 32 warps. In each turn of the loop over k a warp's loads touch 5 sectors together.
-  check_budget("sectors loaded", counts.loads.sectors, 6 * 32 * 16 * 5);
-  check_budget("sectors stored", counts.stores.sectors, 6 * 32 * 4);
+  check_sectors("loaded", counts.loads, 6 * 32 * 16 * 5);
+  check_sectors("stored", counts.stores, 6 * 32 * 4);
 }
 
 }  // namespace tutorial::exercise

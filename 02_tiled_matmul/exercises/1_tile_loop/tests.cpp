@@ -34,7 +34,7 @@ TEST_CASE("the budget: each element is loaded once a block, two barriers a tile"
   const int64_t M = 32, N = 48, K = 64, blocks = 2 * 3;
   const Counts counts = counts_for_budget(tiled_product, {M, N, K});
   check_budget("bytes loaded", counts.loads.bytes, 4 * K * (M * N / 16 + N * M / 16));
-  check_budget("sectors loaded", counts.loads.sectors, 4 * K * (M * N / 16 + N * M / 16) / 32);
+  check_sectors("loaded", counts.loads, 4 * K * (M * N / 16 + N * M / 16) / 32);
   check_budget("barriers", counts.barriers, blocks * (K / 16) * 2);
 }
 

@@ -26,7 +26,7 @@ TEST_CASE("any matrix") {
   const std::vector<float> A = make_values({rows, cols}, Init::normal, 1);
   const DeviceBuffer<float> a(A);
   check_launch([&](float* B) { transpose(a.data(), B, rows, cols); }, transposed(A, rows, cols),
-               {.name = "B", .rows = cols, .cols = rows, .tile = {32, 32}});
+               {.name = "B", .rows = cols, .cols = rows, .tile = {32, 32, 0, 0, true}});
 }
 
 TEST_CASE("the budget: whole sectors, no bank conflict") {
@@ -34,8 +34,8 @@ TEST_CASE("the budget: whole sectors, no bank conflict") {
   DeviceBuffer<float> b(96 * 64);
   const Counts counts = counts_for_budget([&] { transpose(a.data(), b.data(), 96, 64); });
   // 6 tiles of 32 warps; a warp's 128 bytes are 4 sectors.
-  check_budget("sectors loaded", counts.loads.sectors, 6 * 32 * 4);
-  check_budget("sectors stored", counts.stores.sectors, 6 * 32 * 4);
+  check_sectors("loaded", counts.loads, 6 * 32 * 4);
+  check_sectors("stored", counts.stores, 6 * 32 * 4);
   check_budget("bank conflicts", counts.shared_loads.conflicts + counts.shared_stores.conflicts, 0);
   check_budget("barriers", counts.barriers, 6);
 }

@@ -9,7 +9,7 @@ namespace tutorial::exercise {
 /// matrices is no part of the problem; stride 0 is one matrix for all of the batch. C has batch
 /// matrices of M×N, one after the other without gaps.
 ///
-/// Any size up to 8·65535 rows (a grid has no more blocks in y), also 0; any batch.
+/// Any size up to 8·65535 rows (a grid has at most 65535 blocks in y), also 0; any batch.
 void batched_product(int64_t batch, int64_t M, int64_t N, int64_t K, const float* A,
                      int64_t stride_a, const float* B, int64_t stride_b, float* C);
 

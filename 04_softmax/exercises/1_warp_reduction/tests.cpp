@@ -63,7 +63,7 @@ TEST_CASE("the budget: six shuffles a row, no shared memory, no barrier") {
                counts.shared_loads.requests + counts.shared_stores.requests, 0);
   check_budget("barriers", counts.barriers, 0);
   // A warp's 128 bytes are 4 sectors.
-  check_budget("sectors loaded", counts.loads.sectors, ROWS * COLS / LANES * 4);
+  check_sectors("loaded", counts.loads, ROWS * COLS / LANES * 4);
 }
 
 }  // namespace tutorial::exercise

@@ -81,7 +81,7 @@ TEST_CASE("the budget: a row is read once, and no barrier") {
   DeviceBuffer<float> y(ROWS * 2);
   const Counts counts = counts_for_budget([&] { row_pairs(x.data(), y.data(), ROWS, COLS); });
   check_budget("bytes loaded", counts.loads.bytes, ROWS * COLS * 4);
-  check_budget("sectors loaded", counts.loads.sectors, ROWS * COLS / 32 * 4);
+  check_sectors("loaded", counts.loads, ROWS * COLS / 32 * 4);
   check_budget("barriers", counts.barriers, 0);
 }
 
