@@ -12,8 +12,11 @@
 
 namespace {
 
-constexpr int kRepeats = 11;  // of which the median counts
-constexpr int kLine = 128;    // bytes of a cache line: a link of the chain in each
+constexpr int REPEATS = 11;   // of which the median counts
+constexpr int LINKS = 16384;  // that are followed while the clock runs
+constexpr int LINE = 128;     // bytes of a cache line: a link of the chain in each
+constexpr int SHARED_LINKS = 4096;
+constexpr size_t L1_BYTES = 64 << 10, L2_BYTES = 16 << 20, GLOBAL_BYTES = 1 << 30;
 
 struct Took {
   long long cycles, ns;
@@ -33,7 +36,7 @@ __device__ void note(Took begin, Took end, Took* took) {
 __global__ void chain_of_registers(int links, float factor, Took* took, float* sink) {
   float x = factor;
   const Took begin = now();
-#pragma unroll 16
+#pragma unroll 64
   for (int i = 0; i < links; ++i) x = x * factor + factor;
   if (x == 0) *sink = x;  // it never is; the time must not be read before x is there
   const Took end = now();
@@ -41,11 +44,11 @@ __global__ void chain_of_registers(int links, float factor, Took* took, float* s
   *sink = x;
 }
 
-/// From lane to lane of a warp: which lane is asked next, the answer says.
+/// From lane to lane of a warp: the answer says which lane is asked next.
 __global__ void chain_of_shuffles(int links, Took* took, int* sink) {
-  int lane = threadIdx.x;
+  int lane = (threadIdx.x + 1) % 32;
   const Took begin = now();
-#pragma unroll 16
+#pragma unroll 64
   for (int i = 0; i < links; ++i) lane = __shfl_sync(~0u, lane, lane);
   if (lane == 32) *sink = lane;
   const Took end = now();
@@ -54,11 +57,11 @@ __global__ void chain_of_shuffles(int links, Took* took, int* sink) {
 }
 
 __global__ void chain_in_shared(int links, const uint32_t* order, Took* took, uint32_t* sink) {
-  __shared__ uint32_t chain[4096];
-  for (int i = 0; i < 4096; ++i) chain[i] = order[i];
+  __shared__ uint32_t chain[SHARED_LINKS];
+  for (int i = 0; i < SHARED_LINKS; ++i) chain[i] = order[i];
   uint32_t at = 0;  // in bytes: no arithmetic between two loads
   const Took begin = now();
-#pragma unroll 16
+#pragma unroll 64
   for (int i = 0; i < links; ++i)
     at = *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(chain) + at);
   if (at == 1) *sink = at;
@@ -78,7 +81,7 @@ __global__ void chain_in_global(int first, int links, void** at, Took* took, voi
   for (int i = 0; i < first; ++i) at = next(at);
   if (at == nullptr) *sink = at;
   const Took begin = now();
-#pragma unroll 16
+#pragma unroll 64
   for (int i = 0; i < links; ++i) at = next(at);
   if (at == nullptr) *sink = at;
   const Took end = now();
@@ -122,25 +125,25 @@ std::vector<uint32_t> round_trip(size_t count) {
 void** chain_over(size_t bytes) {
   std::vector<char> lines(bytes);
   auto* chain = allocate<char>(bytes);
-  const std::vector<uint32_t> next = round_trip(bytes / kLine);
+  const std::vector<uint32_t> next = round_trip(bytes / LINE);
   for (size_t i = 0; i < next.size(); ++i)
-    *reinterpret_cast<void**>(&lines[i * kLine]) = chain + size_t{next[i]} * kLine;
+    *reinterpret_cast<void**>(&lines[i * LINE]) = chain + size_t{next[i]} * LINE;
   check(cudaMemcpy(chain, lines.data(), bytes, cudaMemcpyHostToDevice));
   return reinterpret_cast<void**>(chain);
 }
 
 template <class Launch>
-void measure(const char* memory, size_t bytes, int links, Took* took, Launch launch) {
-  std::vector<Took> all(kRepeats);
+void measure(const char* memory, size_t bytes, Took* took, Launch launch) {
+  std::vector<Took> all(REPEATS);
   launch();  // loads the kernel
   for (Took& one : all) {
     launch();
     check(cudaMemcpy(&one, took, sizeof one, cudaMemcpyDeviceToHost));
   }
   std::sort(all.begin(), all.end(), [](Took a, Took b) { return a.cycles < b.cycles; });
-  const auto per_link = [&](long long x) { return static_cast<double>(x) / links; };
-  const Took& median = all[kRepeats / 2];
-  std::printf("%s,%zu,%d,%.5g,%.5g,%.5g,%.5g\n", memory, bytes, links, per_link(median.cycles),
+  const auto per_link = [&](long long x) { return static_cast<double>(x) / LINKS; };
+  const Took& median = all[REPEATS / 2];
+  std::printf("%s,%zu,%d,%.5g,%.5g,%.5g,%.5g\n", memory, bytes, LINKS, per_link(median.cycles),
               per_link(all.front().cycles), per_link(all.back().cycles), per_link(median.ns));
 }
 
@@ -153,50 +156,36 @@ int main() {
   auto* flush = allocate<int4>(flush_bytes);
   auto* took = allocate<Took>(sizeof(Took));
   auto* sink = allocate<void*>(sizeof(void*));
-  const auto clear_l2 = [&] {
-    read_all<<<1024, 256>>>(flush, flush_bytes / sizeof(int4), reinterpret_cast<int*>(sink));
-  };
 
   std::puts("memory,bytes,loads,cycles,low_cycles,high_cycles,ns");
-  measure("register", sizeof(float), 16384, took,
-          [&] { chain_of_registers<<<1, 1>>>(16384, 0.5f, took, reinterpret_cast<float*>(sink)); });
+  measure("register", sizeof(float), took,
+          [&] { chain_of_registers<<<1, 1>>>(LINKS, 0.5f, took, reinterpret_cast<float*>(sink)); });
 
-  measure("shuffle", sizeof(int), 16384, took,
-          [&] { chain_of_shuffles<<<1, 32>>>(16384, took, reinterpret_cast<int*>(sink)); });
+  measure("shuffle", sizeof(int), took,
+          [&] { chain_of_shuffles<<<1, 32>>>(LINKS, took, reinterpret_cast<int*>(sink)); });
 
-  std::vector<uint32_t> order = round_trip(4096);
+  std::vector<uint32_t> order = round_trip(SHARED_LINKS);
   for (uint32_t& at : order) at *= sizeof(uint32_t);
-  auto* in_shared = allocate<uint32_t>(4096 * sizeof(uint32_t));
-  check(cudaMemcpy(in_shared, order.data(), 4096 * sizeof(uint32_t), cudaMemcpyHostToDevice));
-  measure("shared", 4096 * sizeof(uint32_t), 16384, took, [&] {
-    chain_in_shared<<<1, 1>>>(16384, in_shared, took, reinterpret_cast<uint32_t*>(sink));
+  auto* in_shared = allocate<uint32_t>(SHARED_LINKS * sizeof(uint32_t));
+  check(
+      cudaMemcpy(in_shared, order.data(), SHARED_LINKS * sizeof(uint32_t), cudaMemcpyHostToDevice));
+  measure("shared", SHARED_LINKS * sizeof(uint32_t), took, [&] {
+    chain_in_shared<<<1, 1>>>(LINKS, in_shared, took, reinterpret_cast<uint32_t*>(sink));
   });
 
-  for (size_t bytes : {size_t{16} << 10, size_t{64} << 10,
-                       size_t{128} << 10}) {  // twice round: the first fills L1
-    void** chain = chain_over(bytes);
-    const int links = static_cast<int>(bytes / kLine);
-    measure("L1", bytes, 16384, took,
-            [&] { chain_in_global<true><<<1, 1>>>(2 * links, 16384, chain, took, sink); });
-    check(cudaFree(chain));
-  }
-  for (size_t bytes : {size_t{2} << 20, size_t{16} << 20}) {
-    void** chain = chain_over(bytes);
-    const int links = static_cast<int>(bytes / kLine);
-    measure("L2", bytes, 16384, took,
-            [&] { chain_in_global<false><<<1, 1>>>(links, 16384, chain, took, sink); });
-    check(cudaFree(chain));
-  }
-  // Each line is read once, after the L2 was cleared. Over 16 MiB the addresses of all pages stay
-  // at hand, over 1 GiB most have to be looked up as well.
-  for (size_t bytes : {size_t{16} << 20, size_t{1} << 30}) {
-    void** chain = chain_over(bytes);
-    measure("global", bytes, 16384, took, [&] {
-      clear_l2();
-      chain_in_global<false><<<1, 1>>>(64, 16384, chain, took, sink);
-    });
-    check(cudaFree(chain));
-  }
+  // Followed once beforehand, so that all of it lies in the cache.
+  void** in_l1 = chain_over(L1_BYTES);
+  measure("L1", L1_BYTES, took,
+          [&] { chain_in_global<true><<<1, 1>>>(L1_BYTES / LINE, LINKS, in_l1, took, sink); });
+  void** in_l2 = chain_over(L2_BYTES);
+  measure("L2", L2_BYTES, took,
+          [&] { chain_in_global<false><<<1, 1>>>(L2_BYTES / LINE, LINKS, in_l2, took, sink); });
+  // Longer than is followed: no line is read twice after the L2 was cleared.
+  void** in_global = chain_over(GLOBAL_BYTES);
+  measure("global", GLOBAL_BYTES, took, [&] {
+    read_all<<<1024, 256>>>(flush, flush_bytes / sizeof(int4), reinterpret_cast<int*>(sink));
+    chain_in_global<false><<<1, 1>>>(0, LINKS, in_global, took, sink);
+  });
   check(cudaDeviceSynchronize());
   return 0;
 }
