@@ -12,11 +12,11 @@
 
 namespace {
 
-constexpr int REPEATS = 11;   // of which the median counts
-constexpr int LINKS = 16384;  // that are followed while the clock runs
-constexpr int LINE = 128;     // bytes of a cache line: a link of the chain in each
-constexpr int SHARED_LINKS = 4096;
-constexpr size_t L1_BYTES = 64 << 10, L2_BYTES = 16 << 20, GLOBAL_BYTES = 1 << 30;
+constexpr int kRepeats = 11;   // of which the median counts
+constexpr int kLinks = 16384;  // that are followed while the clock runs
+constexpr int kLine = 128;     // bytes of a cache line: a link of the chain in each
+constexpr int kSharedLinks = 4096;
+constexpr size_t kL1Bytes = 64 << 10, kL2Bytes = 16 << 20, kGlobalBytes = 1 << 30;
 
 struct Took {
   long long cycles, ns;
@@ -57,8 +57,8 @@ __global__ void chain_of_shuffles(int links, Took* took, int* sink) {
 }
 
 __global__ void chain_in_shared(int links, const uint32_t* order, Took* took, uint32_t* sink) {
-  __shared__ uint32_t chain[SHARED_LINKS];
-  for (int i = 0; i < SHARED_LINKS; ++i) chain[i] = order[i];
+  __shared__ uint32_t chain[kSharedLinks];
+  for (int i = 0; i < kSharedLinks; ++i) chain[i] = order[i];
   uint32_t at = 0;  // in bytes: no arithmetic between two loads
   const Took begin = now();
 #pragma unroll 64
@@ -125,25 +125,25 @@ std::vector<uint32_t> round_trip(size_t count) {
 void** chain_over(size_t bytes) {
   std::vector<char> lines(bytes);
   auto* chain = allocate<char>(bytes);
-  const std::vector<uint32_t> next = round_trip(bytes / LINE);
+  const std::vector<uint32_t> next = round_trip(bytes / kLine);
   for (size_t i = 0; i < next.size(); ++i)
-    *reinterpret_cast<void**>(&lines[i * LINE]) = chain + size_t{next[i]} * LINE;
+    *reinterpret_cast<void**>(&lines[i * kLine]) = chain + size_t{next[i]} * kLine;
   check(cudaMemcpy(chain, lines.data(), bytes, cudaMemcpyHostToDevice));
   return reinterpret_cast<void**>(chain);
 }
 
 template <class Launch>
 void measure(const char* memory, size_t bytes, Took* took, Launch launch) {
-  std::vector<Took> all(REPEATS);
+  std::vector<Took> all(kRepeats);
   launch();  // loads the kernel
   for (Took& one : all) {
     launch();
     check(cudaMemcpy(&one, took, sizeof one, cudaMemcpyDeviceToHost));
   }
   std::sort(all.begin(), all.end(), [](Took a, Took b) { return a.cycles < b.cycles; });
-  const auto per_link = [&](long long x) { return static_cast<double>(x) / LINKS; };
-  const Took& median = all[REPEATS / 2];
-  std::printf("%s,%zu,%d,%.5g,%.5g,%.5g,%.5g\n", memory, bytes, LINKS, per_link(median.cycles),
+  const auto per_link = [&](long long x) { return static_cast<double>(x) / kLinks; };
+  const Took& median = all[kRepeats / 2];
+  std::printf("%s,%zu,%d,%.5g,%.5g,%.5g,%.5g\n", memory, bytes, kLinks, per_link(median.cycles),
               per_link(all.front().cycles), per_link(all.back().cycles), per_link(median.ns));
 }
 
@@ -158,33 +158,34 @@ int main() {
   auto* sink = allocate<void*>(sizeof(void*));
 
   std::puts("memory,bytes,loads,cycles,low_cycles,high_cycles,ns");
-  measure("register", sizeof(float), took,
-          [&] { chain_of_registers<<<1, 1>>>(LINKS, 0.5f, took, reinterpret_cast<float*>(sink)); });
+  measure("register", sizeof(float), took, [&] {
+    chain_of_registers<<<1, 1>>>(kLinks, 0.5f, took, reinterpret_cast<float*>(sink));
+  });
 
   measure("shuffle", sizeof(int), took,
-          [&] { chain_of_shuffles<<<1, 32>>>(LINKS, took, reinterpret_cast<int*>(sink)); });
+          [&] { chain_of_shuffles<<<1, 32>>>(kLinks, took, reinterpret_cast<int*>(sink)); });
 
-  std::vector<uint32_t> order = round_trip(SHARED_LINKS);
+  std::vector<uint32_t> order = round_trip(kSharedLinks);
   for (uint32_t& at : order) at *= sizeof(uint32_t);
-  auto* in_shared = allocate<uint32_t>(SHARED_LINKS * sizeof(uint32_t));
+  auto* in_shared = allocate<uint32_t>(kSharedLinks * sizeof(uint32_t));
   check(
-      cudaMemcpy(in_shared, order.data(), SHARED_LINKS * sizeof(uint32_t), cudaMemcpyHostToDevice));
-  measure("shared", SHARED_LINKS * sizeof(uint32_t), took, [&] {
-    chain_in_shared<<<1, 1>>>(LINKS, in_shared, took, reinterpret_cast<uint32_t*>(sink));
+      cudaMemcpy(in_shared, order.data(), kSharedLinks * sizeof(uint32_t), cudaMemcpyHostToDevice));
+  measure("shared", kSharedLinks * sizeof(uint32_t), took, [&] {
+    chain_in_shared<<<1, 1>>>(kLinks, in_shared, took, reinterpret_cast<uint32_t*>(sink));
   });
 
   // Followed once beforehand, so that all of it lies in the cache.
-  void** in_l1 = chain_over(L1_BYTES);
-  measure("L1", L1_BYTES, took,
-          [&] { chain_in_global<true><<<1, 1>>>(L1_BYTES / LINE, LINKS, in_l1, took, sink); });
-  void** in_l2 = chain_over(L2_BYTES);
-  measure("L2", L2_BYTES, took,
-          [&] { chain_in_global<false><<<1, 1>>>(L2_BYTES / LINE, LINKS, in_l2, took, sink); });
+  void** in_l1 = chain_over(kL1Bytes);
+  measure("L1", kL1Bytes, took,
+          [&] { chain_in_global<true><<<1, 1>>>(kL1Bytes / kLine, kLinks, in_l1, took, sink); });
+  void** in_l2 = chain_over(kL2Bytes);
+  measure("L2", kL2Bytes, took,
+          [&] { chain_in_global<false><<<1, 1>>>(kL2Bytes / kLine, kLinks, in_l2, took, sink); });
   // Longer than is followed: no line is read twice after the L2 was cleared.
-  void** in_global = chain_over(GLOBAL_BYTES);
-  measure("global", GLOBAL_BYTES, took, [&] {
+  void** in_global = chain_over(kGlobalBytes);
+  measure("global", kGlobalBytes, took, [&] {
     read_all<<<1024, 256>>>(flush, flush_bytes / sizeof(int4), reinterpret_cast<int*>(sink));
-    chain_in_global<false><<<1, 1>>>(0, LINKS, in_global, took, sink);
+    chain_in_global<false><<<1, 1>>>(0, kLinks, in_global, took, sink);
   });
   check(cudaDeviceSynchronize());
   return 0;
