@@ -279,6 +279,8 @@ class Pages(Scratch):
             self.assertEqual(len(said), len(parts), said)
             for sentence, part in zip(said, parts):
                 self.assertIn(part, sentence)
+        both = text + "| 1 | | right |\n| 2 | | right · [a](setup.md) |\n| right | right | wrong |\n"
+        self.assertEqual([page_claims.count(both, verdict) for verdict in page_claims.VERDICTS], [2, 0, 1, 0])
         article = page_claims.ARTICLES[0]
         self.assert_says(text.replace(article, "Another"), f"has no section ## {article}", page="docs/claims.md")
 

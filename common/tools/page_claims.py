@@ -50,6 +50,11 @@ def problems_of(cells):
         yield f"\"{number}\" comes from nowhere: no marker computes or reads it, and no link says where it is from"
 
 
+def count(text, verdict):
+    """Of so many claims it is the verdict."""
+    return sum(cells[-1].split(" · ")[0] == verdict for _, cells in lines(text))
+
+
 def problems(text):
     headings = re.findall(r"^## (.*)$", text, re.M)
     for article in ARTICLES:

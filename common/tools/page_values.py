@@ -15,12 +15,14 @@ takes no comment with two dashes in a sentence, and none at the beginning of a l
   found(FILE, PATTERN)               what ( ) in a regular expression meets in another file, as a number
   field(FILE, COLUMN, NAME=VALUE)    of another table: the column of the first line in which NAME is VALUE
   latency(MEMORY)                    cycles, of latencies.csv
+  verdicts(WORD)                     how many lines of claims.md end in it
   percent(x), whole(x), rounded(x, n)   how it is written; without: three digits
 What no file has to hold, FLOP or bytes that a formula gives, is computed: page_formulas.py has functions for that.
 """
 import re
 from functools import partial
 
+import page_claims
 import page_formulas
 import page_tables
 import project
@@ -108,6 +110,10 @@ def latency(memory):
     return field("latencies", "cycles", memory=memory)
 
 
+def verdicts(word):
+    return whole(page_claims.count((project.ROOT / "docs/claims.md").read_text(), word))
+
+
 def rounded(x, digits):
     return f"{x:.{digits}f}"
 
@@ -117,7 +123,8 @@ def whole(x):
 
 
 KNOWN = {function.__name__: function for function in
-         (ms, speed, of_bound, tflops, gbs, cell, found, field, latency, percent, whole, rounded)} | page_formulas.KNOWN
+         (ms, speed, of_bound, tflops, gbs, cell, found, field, latency, verdicts, percent, whole,
+          rounded)} | page_formulas.KNOWN
 
 
 def text_of(expression, chapter):
