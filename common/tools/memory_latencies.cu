@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace {
@@ -132,8 +133,11 @@ void** chain_over(size_t bytes) {
   return reinterpret_cast<void**>(chain);
 }
 
+/// `capacity` is how much the device has of it, as a text: a multiprocessor, of what each has its
+/// own.
 template <class Launch>
-void measure(const char* memory, size_t bytes, Took* took, Launch launch) {
+void measure(const char* memory, const std::string& capacity, size_t bytes, Took* took,
+             Launch launch) {
   std::vector<Took> all(kRepeats);
   launch();  // loads the kernel
   for (Took& one : all) {
@@ -143,8 +147,9 @@ void measure(const char* memory, size_t bytes, Took* took, Launch launch) {
   std::sort(all.begin(), all.end(), [](Took a, Took b) { return a.cycles < b.cycles; });
   const auto per_link = [&](long long x) { return static_cast<double>(x) / kLinks; };
   const Took& median = all[kRepeats / 2];
-  std::printf("%s,%zu,%d,%.5g,%.5g,%.5g,%.5g\n", memory, bytes, kLinks, per_link(median.cycles),
-              per_link(all.front().cycles), per_link(all.back().cycles), per_link(median.ns));
+  std::printf("%s,%s,%zu,%d,%.5g,%.5g,%.5g,%.5g\n", memory, capacity.c_str(), bytes, kLinks,
+              per_link(median.cycles), per_link(all.front().cycles), per_link(all.back().cycles),
+              per_link(median.ns));
 }
 
 }  // namespace
@@ -157,12 +162,13 @@ int main() {
   auto* took = allocate<Took>(sizeof(Took));
   auto* sink = allocate<void*>(sizeof(void*));
 
-  std::puts("memory,bytes,loads,cycles,low_cycles,high_cycles,ns");
-  measure("register", sizeof(float), took, [&] {
+  std::puts("memory,capacity,bytes,loads,cycles,low_cycles,high_cycles,ns");
+  const std::string registers = std::to_string(sizeof(float) * device.regsPerMultiprocessor);
+  measure("register", registers, sizeof(float), took, [&] {
     chain_of_registers<<<1, 1>>>(kLinks, 0.5f, took, reinterpret_cast<float*>(sink));
   });
 
-  measure("shuffle", sizeof(int), took,
+  measure("shuffle", registers, sizeof(int), took,
           [&] { chain_of_shuffles<<<1, 32>>>(kLinks, took, reinterpret_cast<int*>(sink)); });
 
   std::vector<uint32_t> order = round_trip(kSharedLinks);
@@ -170,20 +176,21 @@ int main() {
   auto* in_shared = allocate<uint32_t>(kSharedLinks * sizeof(uint32_t));
   check(
       cudaMemcpy(in_shared, order.data(), kSharedLinks * sizeof(uint32_t), cudaMemcpyHostToDevice));
-  measure("shared", kSharedLinks * sizeof(uint32_t), took, [&] {
-    chain_in_shared<<<1, 1>>>(kLinks, in_shared, took, reinterpret_cast<uint32_t*>(sink));
-  });
+  measure("shared", std::to_string(device.sharedMemPerMultiprocessor),
+          kSharedLinks * sizeof(uint32_t), took, [&] {
+            chain_in_shared<<<1, 1>>>(kLinks, in_shared, took, reinterpret_cast<uint32_t*>(sink));
+          });
 
   // Followed once beforehand, so that all of it lies in the cache.
   void** in_l1 = chain_over(kL1Bytes);
-  measure("L1", kL1Bytes, took,
+  measure("L1", "", kL1Bytes, took,
           [&] { chain_in_global<true><<<1, 1>>>(kL1Bytes / kLine, kLinks, in_l1, took, sink); });
   void** in_l2 = chain_over(kL2Bytes);
-  measure("L2", kL2Bytes, took,
+  measure("L2", std::to_string(device.l2CacheSize), kL2Bytes, took,
           [&] { chain_in_global<false><<<1, 1>>>(kL2Bytes / kLine, kLinks, in_l2, took, sink); });
   // Longer than is followed: no line is read twice after the L2 was cleared.
   void** in_global = chain_over(kGlobalBytes);
-  measure("global", kGlobalBytes, took, [&] {
+  measure("global", std::to_string(device.totalGlobalMem), kGlobalBytes, took, [&] {
     read_all<<<1024, 256>>>(flush, flush_bytes / sizeof(int4), reinterpret_cast<int*>(sink));
     chain_in_global<false><<<1, 1>>>(0, kLinks, in_global, took, sink);
   });

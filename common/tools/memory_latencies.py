@@ -3,7 +3,8 @@
 
 usage: common/tools/memory_latencies.py
 
-Writes docs/results/<device>/latencies.csv (RESULTS overrides the folder), a line a memory: the bytes that the chain
+Writes docs/results/<device>/latencies.csv (RESULTS overrides the folder), a line a memory: how many bytes
+there are of it (a multiprocessor, of what each has its own; the runtime does not say it of L1), the bytes that the chain
 lies in, how many loads were timed, the cycles of one of them (the median of eleven runs, the least, the most), its
 nanoseconds, and at the end what each file of results has: driver, toolkit, date and commit.
 """
