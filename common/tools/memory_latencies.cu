@@ -71,8 +71,7 @@ __global__ void chain_in_shared(int links, const uint32_t* order, Took* took, ui
   *sink = at;
 }
 
-/// `first` links are followed beforehand. IN_L1: may the loads be answered by the multiprocessor's
-/// own cache?
+/// `first` links are followed beforehand. IN_L1: may the L1 cache answer?
 template <bool IN_L1>
 __global__ void chain_in_global(int first, int links, void** at, Took* took, void** sink) {
   const auto next = [](void** link) {
@@ -133,8 +132,7 @@ void** chain_over(size_t bytes) {
   return reinterpret_cast<void**>(chain);
 }
 
-/// `capacity` is how much the device has of it, as a text: a multiprocessor, of what each has its
-/// own.
+/// `capacity`: how many bytes the device has of it, or each multiprocessor, as a text.
 template <class Launch>
 void measure(const char* memory, const std::string& capacity, size_t bytes, Took* took,
              Launch launch) {
