@@ -8,6 +8,7 @@ import unittest
 from scratch import PROJECT, Scratch
 
 sys.path.insert(0, str(PROJECT / "common/tools"))
+import page_claims  # noqa: E402
 import page_outputs  # noqa: E402
 import page_rules  # noqa: E402
 
@@ -241,6 +242,47 @@ class Pages(Scratch):
         self.assertEqual(page.read_text(), 'It takes <!--= ms("01", "one") -->274<!--/--> ms\n')
         self.assert_says('<!--= ms("01", "one") -->274<!--/--> ms\n', "begins with a comment")
         self.assert_says('It takes <!--= rounded(1--1, 0) -->2<!--/--> ms\n', "a comment with -- in it")
+
+    def test_numbers_that_a_formula_gives(self):
+        page = self.write("docs/setup.md", "<!-- -->It has <!--= whole(product_flop(2, 3, 4)) -->48<!--/--> FLOP, "
+                                           "<!--= whole(math.sqrt(81)) -->9<!--/-->.\n")
+        self.assertEqual(self.pages(), "")
+        page.write_text(page.read_text().replace("48<", "49<"))
+        self.assertIn("+<!-- -->It has <!--= whole(product_flop(2, 3, 4)) -->48<", self.pages(status=1))
+
+    def test_what_can_be_filled_is_filled(self):
+        page = self.write("docs/setup.md", 'A <!--= ms("01", "one") -->0<!--/-->, B <!--= latency("L1") -->0<!--/-->\n')
+        self.assertIn('latency("L1"): ', self.pages("--update", status=1))
+        self.assertIn('-->274<!--/-->, B <!--= latency("L1") -->0<', page.read_text())
+        self.write("docs/results/NVIDIA_H200/latencies.csv", "memory,bytes,cycles\nL2,1,260\nL1,1,38.5\nL1,2,40\n")
+        self.pages("--update")
+        self.assertIn("-->38.5<!--/-->", page.read_text())
+
+    # ---- claims.md
+
+    def test_claims(self):
+        heads = "| the article | what we found | verdict |\n|---|---|---|\n"
+        text = "# C\n" + "".join(f"## {article}\n" for article in page_claims.ARTICLES) + heads
+        for row, *parts in (
+            ('| 5 of 7 | <!--= ms("01", "one") -->274<!--/--> ms, an H100, `4×4`, $x^2$, chapter 06 | right |',),
+            ("| | [a](setup.md#set-up) | in part · [setup](setup.md) |",),
+            ("| 5 | 5 and 1.5 ms | wrong |", "line 9: \"5\" comes from nowhere", "\"1.5\" comes from nowhere"),
+            ("| 5 | `1.5 ms` | wrong |", "\"1.5 ms\" comes from nowhere"),
+            ("| 5 | 5, says [NVIDIA](https://example.org/) | wrong |",),
+            ("| 5 | <!--= whole(7) -->7<!--/--> | wrong |", "\"whole(7)\" is neither computed nor read"),
+            ("| 5 | <!--= whole(3 + 4) -->7<!--/--> | wrong |",),
+            ("| 5 | none | perhaps |", "\"perhaps\" is no verdict"),
+            ("| 5 | none | right [setup](setup.md) |", "is no verdict"),
+            ("| 5 | none |", "2 cells, and not 3"),
+        ):
+            said = list(page_claims.problems(text + row + "\n"))
+            self.assertEqual(len(said), len(parts), said)
+            for sentence, part in zip(said, parts):
+                self.assertIn(part, sentence)
+        both = text + "| 1 | | right |\n| 2 | | right · [a](setup.md) |\n| right | right | wrong |\n"
+        self.assertEqual([page_claims.count(both, verdict) for verdict in page_claims.VERDICTS], [2, 0, 1, 0])
+        article = page_claims.ARTICLES[0]
+        self.assert_says(text.replace(article, "Another"), f"has no section ## {article}", page="docs/claims.md")
 
     def test_formulas(self):
         self.assert_says("So $a_i + \\sum_j b$ is it.\n\n```math\na \\\\ b\\, c\n```\n")

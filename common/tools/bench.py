@@ -8,7 +8,6 @@ PyTorch. Writes docs/results/<device>/NN.csv, and NN_lengths.csv where a chapter
 folder): what the program's --csv writes, with the options, the driver, the toolkit, the date and the commit (COMMIT
 overrides what git says) at the end of each line. A file changes only when every kernel at every size was right.
 """
-import csv
 import importlib.util
 import shutil
 import subprocess
@@ -85,7 +84,7 @@ def rows_of(command, table):
     return project.read_csv(table)
 
 
-def bench(name, with_torch, folder, table):
+def bench(name, with_torch, table):
     """Writes one file. Was everything right?"""
     number, rows, origin = name[:2], [], project.origin()
     program = project.built_program(number, "gpu")
@@ -103,15 +102,7 @@ def bench(name, with_torch, folder, table):
             if more is None:
                 return False
             rows += [row | {"options": options} | origin for row in more]
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.csv"
-    half_written = path.with_suffix(".csv.new")
-    with open(half_written, "w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    half_written.replace(path)
-    say(f"wrote {path.relative_to(project.ROOT) if path.is_relative_to(project.ROOT) else path}")
+    project.keep_table(name, rows)
     return True
 
 
@@ -134,7 +125,7 @@ def main():
         say("Python has no PyTorch with CUDA: its rows are left out.")
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder, "table.csv")
-        right = [bench(name, with_torch, project.results_folder(), table)
+        right = [bench(name, with_torch, table)
                  for chapter in chapters for name in SIZES if name.startswith(chapter.name[:2])]
     return 0 if all(right) else 1
 

@@ -3,11 +3,14 @@
 
 usage: common/tools/check_on_gpu.py [build|test|large|sanitize|measure]...      (no word: all five)
 
-Times go to docs/results/<device>/NN.csv (common/tools/bench.py). Beside them go what became of the tests tagged
-[large] (large.txt) and what the sanitizers say (sanitizers.txt), each under a line with device, driver, toolkit, date
-and commit. RESULTS overrides the folder, COMMIT what git says. CMAKE_ARGS holds further options for the configure step, SANITIZERS the tools to use, JOBS how many of them at
-once, SANITIZE_SECONDS how long each may take.
+Times go to docs/results/<device>/NN.csv (common/tools/bench.py), how long a load waits for each memory to
+latencies.csv (common/tools/memory_latencies.py), and where Python has NumPy, what a product takes there to
+matmul_in_python.csv (common/tools/matmul_in_python.py). Beside them go what became of the tests tagged [large]
+(large.txt) and what the sanitizers say (sanitizers.txt), each under a line with device, driver, toolkit, date and
+commit. RESULTS overrides the folder, COMMIT what git says. CMAKE_ARGS holds further options for the configure step,
+SANITIZERS the tools to use, JOBS how many of them at once, SANITIZE_SECONDS how long each may take.
 """
+import importlib.util
 import os
 import re
 import subprocess
@@ -111,7 +114,11 @@ def sanitize():
 
 
 def measure():
-    return run("common/tools/bench.py")
+    good = run("common/tools/bench.py")
+    good = run("common/tools/memory_latencies.py") and good
+    if importlib.util.find_spec("numpy"):
+        good = run("common/tools/matmul_in_python.py") and good
+    return good
 
 
 def main():

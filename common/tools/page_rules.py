@@ -1,6 +1,7 @@
 """What every page keeps to. Used by pages.py."""
 import re
 
+import page_claims
 import page_outputs
 import page_snippets
 import project
@@ -93,6 +94,10 @@ def figures_of_nowhere(page):
             yield f"\"{number}\" is no number between <!--= … --> and <!--/-->: which file holds it?"
 
 
+def claims_of_nowhere(page):
+    return page_claims.problems(page.read_text())
+
+
 def outputs_of_nowhere(page):
     """A block without a language is what a command prints, and says of which; one of another kind says `text`."""
     snippets, _, _ = page_snippets.read(page_outputs.BLOCK.sub("", page.read_text()))
@@ -135,7 +140,7 @@ def problems(pages):
             if (project.ROOT / page.stem).is_dir():
                 rules.append(wrong_order)
         if page.name == "claims.md":
-            rules.append(figures_of_nowhere)
+            rules += [wide_tables, figures_of_nowhere, claims_of_nowhere]
         found += [f"{page.relative_to(project.ROOT)}: {problem}" for rule in rules for problem in rule(page)]
         found += [f"{page.relative_to(project.ROOT)}: {file} has no alternative text that says what is seen"
                   for alt, file in pictures(page) if len(alt) < 12]

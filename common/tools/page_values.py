@@ -13,11 +13,17 @@ takes no comment with two dashes in a sentence, and none at the beginning of a l
   counter(KERNEL, NAME, SIZE)        of figures.csv, as the tables show it
   raw(KERNEL, COLUMN, SIZE)          of figures.csv, as a number
   found(FILE, PATTERN)               what ( ) in a regular expression meets in another file, as a number
+  field(FILE, COLUMN, NAME=VALUE)    of another table: the column of the first line in which NAME is VALUE
+  latency(MEMORY)                    cycles, of latencies.csv
+  verdicts(WORD)                     how many lines of claims.md end in it
   percent(x), whole(x), rounded(x, n)   how it is written; without: three digits
+What no file has to hold, FLOP or bytes that a formula gives, is computed: page_formulas.py has functions for that.
 """
 import re
 from functools import partial
 
+import page_claims
+import page_formulas
 import page_tables
 import project
 
@@ -93,6 +99,21 @@ def found(file, pattern):
     return float(match[1])
 
 
+def field(file, column, **where):
+    for row in project.read_csv(FOLDER / f"{file}.csv"):
+        if all(row[name] == str(value) for name, value in where.items()):
+            return float(row[column])
+    raise ValueError(f"{file}.csv has no line with {where}")
+
+
+def latency(memory):
+    return field("latencies", "cycles", memory=memory)
+
+
+def verdicts(word):
+    return whole(page_claims.count((project.ROOT / "docs/claims.md").read_text(), word))
+
+
 def rounded(x, digits):
     return f"{x:.{digits}f}"
 
@@ -102,7 +123,8 @@ def whole(x):
 
 
 KNOWN = {function.__name__: function for function in
-         (ms, speed, of_bound, tflops, gbs, cell, found, percent, whole, rounded)}
+         (ms, speed, of_bound, tflops, gbs, cell, found, field, latency, verdicts, percent, whole,
+          rounded)} | page_formulas.KNOWN
 
 
 def text_of(expression, chapter):
@@ -115,6 +137,14 @@ def text_of(expression, chapter):
 
 
 def fill(page, text):
-    """The text of a page with its numbers as they should be."""
-    chapter, text = page_tables.chapter_of(page), AT_LINE_START.sub(" ", text)
-    return VALUE.sub(lambda match: f"<!--= {match[1]} -->{text_of(match[1], chapter)}<!--/-->", text)
+    """The text of a page with its numbers as they should be, and what is wrong with those that stay as they are."""
+    chapter, text, problems = page_tables.chapter_of(page), AT_LINE_START.sub(" ", text), []
+
+    def filled(match):
+        try:
+            return f"<!--= {match[1]} -->{text_of(match[1], chapter)}<!--/-->"
+        except ValueError as error:
+            problems.append(str(error))
+            return match[0]
+
+    return VALUE.sub(filled, text), problems

@@ -29,8 +29,11 @@ def settle(update):
     good = True
     for page in project.pages():
         try:
-            text = page_values.fill(page, project.fill(page, lambda marker: page_tables.table(page, marker)))
-            good = project.settle(page, text, update) and good
+            text = project.fill(page, lambda marker: page_tables.table(page, marker))
+            text, problems = page_values.fill(page, text)
+            for problem in problems:
+                project.say(f"{page}: {problem}")
+            good = project.settle(page, text, update) and not problems and good
             if has_words(page):
                 good = project.settle(page, page_words.link_words(page), update) and good
         except (OSError, ValueError, KeyError) as error:

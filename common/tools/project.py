@@ -114,6 +114,20 @@ def results_folder():
     return Path(os.environ.get("RESULTS") or ROOT / "docs/results" / gpu("name").replace(" ", "_"))
 
 
+def keep_table(name, rows):
+    """Writes a table into this folder, whole or not at all. Says so."""
+    folder = results_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.csv"
+    half_written = path.with_suffix(".csv.new")
+    with open(half_written, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    half_written.replace(path)
+    say(f"wrote {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}")
+
+
 # ---- tables and pages
 
 
