@@ -110,8 +110,8 @@ struct HostTensors {
 
 /// The gradients in double, with a bound on the error of a float32 kernel; reference.cpp derives
 /// it. Of dq the rows `queries` (of B·NH·Tq), of dk and dv the rows `keys` (of B·NH_kv·Tk).
-Reference reference(const Attention& shape, const HostTensors& at,
-                    std::span<const int64_t> queries, std::span<const int64_t> keys);
+Reference reference(const Attention& shape, const HostTensors& at, std::span<const int64_t> queries,
+                    std::span<const int64_t> keys);
 
 /// The program's part (program.cpp).
 void body(Chapter& chapter);

@@ -11,8 +11,8 @@
 
 namespace tutorial::flash_attention::backward {
 
-/// log₂ of what divides a query's weights, as weight() takes it: LOG2_E·lse. Of a query that sees no
-/// key, and past the last one, it is +∞: all its weights are 2^−∞ = 0.
+/// log₂ of what divides a query's weights, as weight() takes it: LOG2_E·lse. Of a query that sees
+/// no key, and past the last one, it is +∞: all its weights are 2^−∞ = 0.
 __device__ inline float log2_of_sum(float lse) {
   return lse == -INFINITY ? INFINITY : LOG2_E * lse;
 }

@@ -33,13 +33,12 @@ void announce(Chapter& chapter, const Attention& shape, const Gradients& gradien
   const double elements = (4.0 * gradients.queries + 4.0 * gradients.keys) * shape.HS;
   const std::string heads =
       shape.NH == shape.NH_kv ? "" : ", " + std::to_string(shape.NH_kv) + " key and value heads";
-  chapter.problem("dq, dk, dv of softmax(q·kᵀ/√" + std::to_string(shape.HS) + ")·v, q[" +
-                      shape_text({shape.B, shape.NH, shape.Tq, shape.HS}) + "], " +
-                      std::to_string(shape.Tk) + " keys" + heads +
-                      (shape.causal ? ", causal" : ", full") + ", fp32",
-                  {.flop = flop, .bytes = 4 * elements + 4.0 * gradients.queries},
-                  {gradients.rows(), shape.HS},
-                  4.0 * (2 * gradients.queries + gradients.queries * shape.HS + scratch));
+  chapter.problem(
+      "dq, dk, dv of softmax(q·kᵀ/√" + std::to_string(shape.HS) + ")·v, q[" +
+          shape_text({shape.B, shape.NH, shape.Tq, shape.HS}) + "], " + std::to_string(shape.Tk) +
+          " keys" + heads + (shape.causal ? ", causal" : ", full") + ", fp32",
+      {.flop = flop, .bytes = 4 * elements + 4.0 * gradients.queries}, {gradients.rows(), shape.HS},
+      4.0 * (2 * gradients.queries + gradients.queries * shape.HS + scratch));
 }
 
 /// Of dq, dk and dv the one that is wrong; else the one with the largest error.

@@ -19,9 +19,9 @@ namespace tutorial::flash_attention::backward {
 
 inline constexpr int SIDE = 16, THREADS = SIDE * SIDE;
 
-/// Which thread has what: rows as the lanes of steps 6 to 8 of the forward pass, columns SIDE apart.
-/// D is the head size, padded with zeros. Rows of W have 16 floats more than they need: 8 lanes
-/// store 16 bytes each, in two rows.
+/// Which thread has what: rows as the lanes of steps 6 to 8 of the forward pass, columns SIDE
+/// apart. D is the head size, padded with zeros. Rows of W have 16 floats more than they need: 8
+/// lanes store 16 bytes each, in two rows.
 template <int HEAD_SIZE>
 struct Square {
   static constexpr int D = HEAD_SIZE, SIZE = tile_size(D);
@@ -76,9 +76,8 @@ __device__ void add_products(float (&sums)[Tile::N][N], const float* left, Read 
 /// X = X + rows·colsᵀ, (SIZE, D) by (D, SIZE).
 template <class Tile>
 __device__ void add_dots(float (&X)[Tile::N][Tile::N], const float* rows, const float* cols) {
-  add_products<Tile, Tile::D, Tile::STRIDE>(X, rows, [&](int d) {
-    return read_keys<SIDE, Tile::N>(&cols[d], Tile::STRIDE, Tile::tx());
-  });
+  add_products<Tile, Tile::D, Tile::STRIDE>(
+      X, rows, [&](int d) { return read_keys<SIDE, Tile::N>(&cols[d], Tile::STRIDE, Tile::tx()); });
 }
 
 /// sums = sums + W·cols, (SIZE, SIZE) by (SIZE, D). Four neighbours in a row of W belong to rows of
@@ -120,8 +119,8 @@ __device__ void store_weights(const SquareTiles<Tile>& tile, const float (&X)[Ti
       float p[4];
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        p[e] = weight(X[r][c + e], scale,
-                      tile.log2_sums[KEYS ? Tile::column(c + e) : Tile::row(r)]);
+        p[e] =
+            weight(X[r][c + e], scale, tile.log2_sums[KEYS ? Tile::column(c + e) : Tile::row(r)]);
       store4(tile.of(r, c), p);
     }
 }

@@ -4,7 +4,8 @@
 //
 // FLOP            a head: 14·Tq·Tk·HS (half if causal)
 // global memory   beside the tensors lse and D, 4 bytes a row each, where step 1 has p and ds
-// asked for by keys_kernel     loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS·⌈Tk/32⌉ + Tk)) bytes, half of Tq's
+// asked for by keys_kernel     loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS·⌈Tk/32⌉ + Tk)) bytes, half of
+// Tq's
 //                              part if causal, stores 8·B·NH_kv·Tk·HS bytes
 // asked for by queries_kernel  loads 8·B·NH·(Tq·HS + Tk·HS·⌈Tq/32⌉ + Tq·Tk) bytes, half of the last
 //                              two if causal, stores 4·B·NH·Tq·HS bytes

@@ -1,10 +1,11 @@
 // Step 4 = step 3 with dq's parts: a block that has ds of its keys in shared memory also multiplies
-// it by k, and stores what its keys add to dq. A small kernel adds the parts up, in the keys' order.
-// So S and dP are computed once: 5 products, not 7, for some memory.
+// it by k, and stores what its keys add to dq. A small kernel adds the parts up, in the keys'
+// order. So S and dP are computed once: 5 products, not 7, for some memory.
 //
 // FLOP            a head: 10·Tq·Tk·HS (half if causal)
 // global memory   parts: as many tiles of keys at a time as keep the GPU busy, each as large as dq
-// asked for by keys_kernel   loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS + 1)·⌈Tk/b⌉) bytes, half of Tq's part
+// asked for by keys_kernel   loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS + 1)·⌈Tk/b⌉) bytes, half of Tq's
+// part
 //                            if causal, stores 8·B·NH_kv·Tk·HS + 4·B·NH·Tq·HS·⌈Tk/b⌉ bytes
 // asked for by parts_kernel  loads 4·B·NH·Tq·HS·⌈Tk/b⌉ bytes, half if causal, stores 4·B·NH·Tq·HS
 //                            bytes
