@@ -4,13 +4,14 @@
 //
 // FLOP            as step 2
 // global memory   as step 2, but a quarter (half if HS > 64) of what it reads again and again
-// asked for by keys_kernel     loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS + 1)·⌈Tk/b⌉) bytes, half of Tq's
-//                              part if causal, stores 8·B·NH_kv·Tk·HS bytes
-// asked for by queries_kernel  loads 8·B·NH·(Tq·HS + Tk·HS·⌈Tq/b⌉ + Tq·⌈Tk/b⌉) bytes, half of the
-//                              last two if causal, stores 4·B·NH·Tq·HS bytes
-// shared memory   16 reads of 16 bytes serve 512 FLOP of dot products, 12 serve 256 of the sums.
-//                 214,016 bytes for HS = 64: an SM of an H100 has room for one block
-// block           256 threads for b keys, or queries, of a head: 128, or 64 if HS > 64
+// asked for by tiled_keys_kernel     loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS + 1)·⌈Tk/b⌉) bytes, half of
+//                                    Tq's part if causal, stores 8·B·NH_kv·Tk·HS bytes
+// asked for by tiled_queries_kernel  loads 8·B·NH·(Tq·HS + Tk·HS·⌈Tq/b⌉ + Tq·⌈Tk/b⌉) bytes, half
+//                                    of the last two if causal, stores 4·B·NH·Tq·HS bytes
+// shared memory   16 reads of 16 bytes serve 512 FLOP of dot products, 12 serve 256 of the sums
+//                 (HS ≤ 64). 214,016 bytes for HS = 64, 156,160 for 128: one block an SM
+// block           256 threads for b keys, or queries, of a head: b is 128, or 64 if HS > 64
+// H200            1.38 ms for B 8, NH 12, T 1024, HS 64 causal
 #include "backward/launch_backward.hpp"
 #include "backward/squares.cuh"
 #include "common/kernel/check.hpp"
@@ -99,7 +100,7 @@ __device__ void walk(const Attention& shape, float scale, float factor, const Te
 /// dk and dv: the rows are keys.
 template <int D>
 __global__ void __launch_bounds__(THREADS, 1)
-    keys_kernel(Attention shape, float scale, float factor, Tensors at, bool aligned) {
+    tiled_keys_kernel(Attention shape, float scale, float factor, Tensors at, bool aligned) {
   const int64_t heads = shape.B * shape.NH_kv;
   walk<true, D>(shape, scale, factor, at, {at.k, at.v, at.q, at.dout, at.dk, at.dv},
                 blockIdx.x % heads, blockIdx.x / heads, aligned);
@@ -108,7 +109,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 /// dq: the rows are queries.
 template <int D>
 __global__ void __launch_bounds__(THREADS, 1)
-    queries_kernel(Attention shape, float scale, float factor, Tensors at, bool aligned) {
+    tiled_queries_kernel(Attention shape, float scale, float factor, Tensors at, bool aligned) {
   const int64_t heads = shape.B * shape.NH, blocks = ceil_div(shape.Tq, Square<D>::SIZE);
   walk<false, D>(shape, scale, factor, at, {at.q, at.dout, at.k, at.v, at.dq, nullptr},
                  blockIdx.x % heads, blocks - 1 - blockIdx.x / heads, aligned);
@@ -120,8 +121,8 @@ void register_tiles(const Attention& shape, const Tensors& at) {
   require_valid(shape);
   with_padded_head_size(shape.HS, "register_tiles", [&]<int D>() {
     constexpr int64_t BYTES = Square<D>::bytes(D);
-    allow_shared_memory(keys_kernel<D>, BYTES, "head size", shape.HS);
-    allow_shared_memory(queries_kernel<D>, BYTES, "head size", shape.HS);
+    allow_shared_memory(tiled_keys_kernel<D>, BYTES, "head size", shape.HS);
+    allow_shared_memory(tiled_queries_kernel<D>, BYTES, "head size", shape.HS);
     const unsigned keys = key_blocks(shape, Square<D>::SIZE);
     const unsigned queries = query_blocks(shape, Square<D>::SIZE);
     if (shape.HS == 0) return;
@@ -129,11 +130,11 @@ void register_tiles(const Attention& shape, const Tensors& at) {
     const float factor = score_scale(shape), scale = LOG2_E * factor;
     const bool aligned = rows_begin_aligned(shape, at);
     if (keys > 0) {
-      keys_kernel<D><<<keys, THREADS, BYTES>>>(shape, scale, factor, at, aligned);
+      tiled_keys_kernel<D><<<keys, THREADS, BYTES>>>(shape, scale, factor, at, aligned);
       CUDA_CHECK_LAUNCH();
     }
     if (queries > 0) {
-      queries_kernel<D><<<queries, THREADS, BYTES>>>(shape, scale, factor, at, aligned);
+      tiled_queries_kernel<D><<<queries, THREADS, BYTES>>>(shape, scale, factor, at, aligned);
       CUDA_CHECK_LAUNCH();
     }
   });
