@@ -68,9 +68,9 @@ void body(Chapter& chapter) {
   Attention shape;
   auto& [B, NH, NH_kv, Tq, Tk, HS, causal] = shape;
   chapter.size("--batch", B, {.gpu = 8, .cpu = 1}, "sequences");
-  chapter.size("--heads", NH, {.gpu = 12, .cpu = 2}, "query heads");
+  chapter.size("--heads", NH, {.gpu = 12, .cpu = 1}, "query heads");
   chapter.size_like("--kv-heads", NH_kv, "--heads", "key and value heads");
-  chapter.size("--seq", Tq, {.gpu = 1024, .cpu = 160}, "queries");
+  chapter.size("--seq", Tq, {.gpu = 1024, .cpu = 96}, "queries");
   chapter.size_like("--seq-kv", Tk, "--seq", "keys");
   chapter.size("--head-dim", HS, {.gpu = 64, .cpu = 32}, "head size");
   chapter.flag("--causal,!--full", causal,
