@@ -1,6 +1,6 @@
 // Step 3 = step 2 + registers: a thread computes 8×8 elements of a tile of pairs, and its part of
-// the sums, from reads of 16 bytes; and tiles of 128×128, so that a float read serves more
-// products.
+// the sums, from reads of 16 bytes. The tiles have 128×128 pairs, so that each float read serves
+// more products.
 //
 // FLOP            as step 2
 // global memory   as step 2, but a quarter (half if HS > 64) of what it reads again and again
