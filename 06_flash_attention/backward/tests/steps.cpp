@@ -45,6 +45,47 @@ TEST_CASE("backward: every step takes any address that a float can have") {
   check_step(step, small, Offsets(10, 1));
 }
 
+// 60 GB, so it must be asked for by its tag. All but the last two heads are 0.
+TEST_CASE("backward: every step takes more than 2^31 elements", "[.large]") {
+  const auto step = EACH_STEP(steps);
+  const Attention last = {.NH = 2, .NH_kv = 2, .Tq = 3, .Tk = 1, .HS = 128, .causal = false};
+  if (is_too_large_here(step, last)) return;
+  Attention shape = last;
+  shape.NH = shape.NH_kv = 5592410;  // so many heads of 3·128 elements
+  const Problem problem = normal_problem(last);
+  const auto large = [](int64_t size, const std::vector<float>& tail) {
+    DeviceBuffer<float> buffer(size);
+    CUDA_CHECK(cudaMemset(buffer.data(), 0, size * sizeof(float)));
+    CUDA_CHECK(cudaMemcpy(buffer.data() + size - tail.size(), tail.data(),
+                          tail.size() * sizeof(float), cudaMemcpyHostToDevice));
+    return buffer;
+  };
+  const int64_t queries = shape.rows() * shape.HS, keys = key_rows(shape) * shape.HS;
+  const DeviceBuffer<float> q = large(queries, problem.q), k = large(keys, problem.k),
+                            v = large(keys, problem.v), out = large(queries, problem.out),
+                            dout = large(queries, problem.dout),
+                            lse = large(shape.rows(), problem.lse);
+  DeviceBuffer<float> dq(queries), dk(keys), dv(keys), scratch(scratch_floats(shape, step.launch));
+  step.launch(shape, {q.data(), k.data(), v.data(), out.data(), dout.data(), lse.data(), dq.data(),
+                      dk.data(), dv.data(), scratch.data()});
+  CUDA_CHECK_LAUNCH();
+  const Reference want = reference(problem);
+  const auto check = [&](const char* name, const DeviceBuffer<float>& got, const Expected& expected,
+                         int64_t rows) {
+    std::vector<float> tail(expected.value.size());
+    CUDA_CHECK(cudaMemcpy(tail.data(), got.data() + got.size() - tail.size(),
+                          tail.size() * sizeof(float), cudaMemcpyDeviceToHost));
+    const Comparison comparison =
+        compare(tail, expected, {.name = name, .batch = last.NH, .rows = rows, .cols = last.HS});
+    INFO(step.name << ", the last two heads:\n" << comparison.report);
+    CHECK(comparison.ok);
+    CHECK(got.guards_intact());
+  };
+  check("dq", dq, want.dq, last.Tq);
+  check("dk", dk, want.dk, last.Tk);
+  check("dv", dv, want.dv, last.Tk);
+}
+
 TEST_CASE("backward: every step does nothing when there is nothing to do") {
   const auto step = EACH_STEP(steps);
   check_step(step, normal_problem({.B = 0}));
