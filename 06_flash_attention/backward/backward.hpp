@@ -66,8 +66,12 @@ inline const std::vector<Step<Launcher>> steps = {
 inline int64_t pair_floats(const Attention& shape) {
   return 2 * shape.B * shape.NH * shape.Tq * shape.Tk;
 }
-/// Queries, and keys, of a tile of register_tiles and five_products.
-inline constexpr int tile_size(int64_t HS) {
+/// The tiles of register_tiles and five_products: keys or queries of a block, and as many of the
+/// others at a time as it has room for.
+inline constexpr int tile_rows(int64_t HS) {
+  return HS <= 64 ? 128 : 96;
+}
+inline constexpr int tile_cols(int64_t HS) {
   return HS <= 64 ? 128 : 64;
 }
 /// Blocks that five_products launches at a time, if there are so many: enough for any GPU. No
@@ -75,7 +79,7 @@ inline constexpr int tile_size(int64_t HS) {
 inline int64_t blocks_at_a_time = 1024;
 /// Tiles of keys of each head that it does at a time: dq has as many parts.
 inline int64_t tiles_at_a_time(const Attention& shape) {
-  const int64_t tiles = ceil_div(shape.Tk, tile_size(shape.HS));
+  const int64_t tiles = ceil_div(shape.Tk, tile_rows(shape.HS));
   const int64_t enough = ceil_div(blocks_at_a_time, std::max<int64_t>(1, shape.B * shape.NH_kv));
   return std::max<int64_t>(1, std::min(tiles, enough));
 }

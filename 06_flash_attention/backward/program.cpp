@@ -91,7 +91,7 @@ void body(Chapter& chapter) {
                    {"Tq", Tq},
                    {"Tk", Tk},
                    {"HS", HS},
-                   {"b", tile_size(HS)},
+                   {"b", tile_rows(HS)},
                    {"parts", tiles_at_a_time(shape)}});
   Attention nothing = shape;
   nothing.B = 0;

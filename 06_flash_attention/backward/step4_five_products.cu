@@ -11,12 +11,12 @@
 // asked for by dq_parts_kernel       loads 4·B·NH·Tq·HS·⌈Tk/b⌉ bytes, half if causal, stores
 //                                    4·B·NH·Tq·HS bytes
 // shared memory   as step 3; 3 reads of 16 bytes serve 64 FLOP of the fifth product, too
-// block           256 threads for b keys of a head: b is 128, or 64 if HS > 64
+// block           256 threads for b keys of a head: b is 128, or 96 if HS > 64
 // H200            1.06 ms for B 8, NH 12, T 1024, HS 64 causal
 #include <algorithm>
 
 #include "backward/launch_backward.hpp"
-#include "backward/squares.cuh"
+#include "backward/pair_tiles.cuh"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "launch_checks.hpp"
@@ -24,15 +24,15 @@
 namespace tutorial::flash_attention::backward {
 namespace {
 
-/// sums = Wᵀ·rows, (SIZE, SIZE) by (SIZE, D), as a sum of outer products: a row of W by a row of
+/// sums = Wᵀ·rows, (COLS, ROWS) by (ROWS, D), as a sum of outer products: a row of W by a row of
 /// `rows`. Of W this thread has four neighbours, and four more: columns ty + SIDE·c of the tile.
 template <class Tile>
-__device__ void add_transposed(float (&sums)[Tile::N][Tile::D_COLS], const float* W,
+__device__ void add_transposed(float (&sums)[Tile::C][Tile::D_COLS], const float* W,
                                const float* rows) {
-  float a[2][Tile::N], b[2][Tile::D_COLS];
+  float a[2][Tile::C], b[2][Tile::D_COLS];
   const auto read = [&](int which, int x) {
 #pragma unroll
-    for (int c = 0; c < Tile::N; c += 4)
+    for (int c = 0; c < Tile::C; c += 4)
       load4(&a[which][c], &W[x * Tile::W_STRIDE + quad_column<SIDE>(Tile::ty(), c)]);
 #pragma unroll
     for (int d = 0; d < Tile::D_COLS; d += 4)
@@ -40,10 +40,10 @@ __device__ void add_transposed(float (&sums)[Tile::N][Tile::D_COLS], const float
   };
   read(0, 0);
 #pragma unroll 8
-  for (int x = 0; x < Tile::SIZE; ++x) {
-    read((x + 1) % 2, (x + 1) % Tile::SIZE);
+  for (int x = 0; x < Tile::ROWS; ++x) {
+    read((x + 1) % 2, (x + 1) % Tile::ROWS);
 #pragma unroll
-    for (int r = 0; r < Tile::N; ++r)
+    for (int r = 0; r < Tile::C; ++r)
 #pragma unroll
       for (int n = 0; n < Tile::D_COLS; ++n) {
         const int d = r % 2 == 0 ? n : Tile::D_COLS - 1 - n;
@@ -57,45 +57,45 @@ template <int HEAD_SIZE>
 __global__ void __launch_bounds__(THREADS, 1)
     five_products_kernel(Attention shape, float scale, float factor, Tensors at, float* parts,
                          int64_t first_tile, bool aligned) {
-  using Tile = Square<HEAD_SIZE>;
-  constexpr int SIZE = Tile::SIZE, N = Tile::N;
+  using Tile = PairTile<HEAD_SIZE>;
+  constexpr int ROWS = Tile::ROWS, COLS = Tile::COLS;
   extern __shared__ __align__(16) float shared[];
-  const SquareTiles<Tile> tile(shared);
+  const PairTiles<Tile> tile(shared);
 
   const int HS = static_cast<int>(shape.HS);
   const int64_t Tq = shape.Tq, Tk = shape.Tk, heads = shape.B * shape.NH_kv;
   const int64_t kv_head = blockIdx.x % heads, part = blockIdx.x / heads;
-  const int64_t j0 = (first_tile + part) * SIZE;
-  const int first = static_cast<int>(shape.first_query(j0) / SIZE);
-  const int end = static_cast<int>(ceil_div(Tq, SIZE)), tiles = end > first ? end - first : 0;
+  const int64_t j0 = (first_tile + part) * ROWS;
+  const int first = static_cast<int>(shape.first_query(j0) / COLS);
+  const int end = static_cast<int>(ceil_div(Tq, COLS)), tiles = end > first ? end - first : 0;
   const int all = static_cast<int>(shape.group()) * tiles;
-  const auto i0 = [&](int n) { return int64_t{first + n % tiles} * SIZE; };
+  const auto i0 = [&](int n) { return int64_t{first + n % tiles} * COLS; };
   const auto head = [&](int n) { return kv_head * shape.group() + n / tiles; };
   const auto fetch_q = [&](int n) {
     if (n >= all) return;
-    fetch_rows<Tile>(tile.cols_a, at.q + head(n) * Tq * HS, i0(n), Tq, HS, aligned);
+    fetch_rows<Tile, COLS>(tile.cols_a, at.q + head(n) * Tq * HS, i0(n), Tq, HS, aligned);
   };
   const auto fetch_dout = [&](int n) {
     if (n >= all) return;
-    fetch_rows<Tile>(tile.cols_b, at.dout + head(n) * Tq * HS, i0(n), Tq, HS, aligned);
-    load_query_sums(tile, at.lse + head(n) * Tq, at.scratch + head(n) * Tq, i0(n), Tq);
+    fetch_rows<Tile, COLS>(tile.cols_b, at.dout + head(n) * Tq * HS, i0(n), Tq, HS, aligned);
+    load_query_sums<Tile, COLS>(tile, at.lse + head(n) * Tq, at.scratch + head(n) * Tq, i0(n), Tq);
   };
 
-  fetch_rows<Tile>(tile.rows_a, at.k + kv_head * Tk * HS, j0, Tk, HS, aligned);
-  fetch_rows<Tile>(tile.rows_b, at.v + kv_head * Tk * HS, j0, Tk, HS, aligned);
+  fetch_rows<Tile, ROWS>(tile.rows_a, at.k + kv_head * Tk * HS, j0, Tk, HS, aligned);
+  fetch_rows<Tile, ROWS>(tile.rows_b, at.v + kv_head * Tk * HS, j0, Tk, HS, aligned);
   fetch_q(0);
   fetch_dout(0);
   const bool live = j0 + Tile::warp_row() < Tk;  // else this warp has no keys
-  float dk[N][Tile::D_COLS] = {}, dv[N][Tile::D_COLS] = {};
+  float dk[Tile::R][Tile::D_COLS] = {}, dv[Tile::R][Tile::D_COLS] = {};
   for (int n = 0; n < all; ++n) {
     finish_fetch();
-    float X[N][N] = {};
+    float X[Tile::R][Tile::C] = {};
     if (live) add_dots<Tile>(X, tile.rows_a, tile.cols_a);
     hide_masked<Tile, true>(X, shape, i0(n), j0);
     store_weights<Tile, true>(tile, X, scale);
     __syncwarp();  // a warp's rows of W are its own
     if (live) add_weighted<Tile>(dv, tile.W, tile.cols_b);
-    float dp[N][N] = {};
+    float dp[Tile::R][Tile::C] = {};
     if (live) add_dots<Tile>(dp, tile.rows_b, tile.cols_b);
     __syncwarp();
     store_weight_gradients<Tile, true>(tile, dp);
@@ -104,10 +104,10 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (live) add_weighted<Tile>(dk, tile.W, tile.cols_a);
     __syncthreads();
     fetch_q(n + 1);
-    float dq[N][Tile::D_COLS] = {};
+    float dq[Tile::C][Tile::D_COLS] = {};
     add_transposed<Tile>(dq, tile.W, tile.rows_a);
 #pragma unroll
-    for (int c = 0; c < N; ++c) {
+    for (int c = 0; c < Tile::C; ++c) {
       const int64_t i = i0(n) + Tile::ty() + SIDE * c;
       if (i < Tq)
         store_sums(&parts[((part * shape.B * shape.NH + head(n)) * Tq + i) * HS], dq[c], 1.0f,
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
 
 #pragma unroll
-  for (int r = 0; r < N; ++r) {
+  for (int r = 0; r < Tile::R; ++r) {
     const int64_t j = j0 + Tile::row(r), place = (kv_head * Tk + j) * HS;
     if (j >= Tk) continue;
     store_sums(&at.dk[place], dk[r], factor, Tile::tx(), HS, aligned);
@@ -126,15 +126,18 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 /// dq = factor·Σ parts, or more of it where these tiles of keys are not the first.
 __global__ void __launch_bounds__(THREADS)
-    dq_parts_kernel(Attention shape, int size, float factor, const float* __restrict__ parts,
-                    float* __restrict__ dq, int64_t first_tile, int64_t count) {
+    dq_parts_kernel(Attention shape, int keys, int queries, float factor,
+                    const float* __restrict__ parts, float* __restrict__ dq, int64_t first_tile,
+                    int64_t count) {
   const int64_t elements = shape.rows() * shape.HS;
   const int64_t e = int64_t{blockIdx.x} * THREADS + threadIdx.x;
   if (e >= elements) return;
-  const int64_t tile = e / shape.HS % shape.Tq / size;  // of queries
+  const int64_t tile = e / shape.HS % shape.Tq / queries;
   float sum = 0.0f;
-  for (int64_t t = 0; t < count && shape.first_query((first_tile + t) * size) / size <= tile; ++t)
+  for (int64_t t = 0; t < count; ++t) {
+    if (shape.first_query((first_tile + t) * keys) / queries > tile) break;  // there are no more
     sum += parts[t * elements + e];
+  }
   dq[e] = (first_tile > 0 ? dq[e] : 0.0f) + factor * sum;
 }
 
@@ -143,9 +146,9 @@ __global__ void __launch_bounds__(THREADS)
 void five_products(const Attention& shape, const Tensors& at) {
   require_valid(shape);
   with_padded_head_size(shape.HS, "five_products", [&]<int D>() {
-    using Tile = Square<D>;
+    using Tile = PairTile<D>;
     allow_shared_memory(five_products_kernel<D>, Tile::bytes(D), "head size", shape.HS);
-    const int64_t heads = shape.B * shape.NH_kv, tiles = ceil_div(shape.Tk, Tile::SIZE);
+    const int64_t heads = shape.B * shape.NH_kv, tiles = ceil_div(shape.Tk, Tile::ROWS);
     const int64_t elements = shape.rows() * shape.HS, at_a_time = tiles_at_a_time(shape);
     const unsigned sums = grid_blocks(ceil_div(elements, THREADS));
     grid_blocks(heads * at_a_time);  // throws if these are too many
@@ -162,7 +165,8 @@ void five_products(const Attention& shape, const Tensors& at) {
         CUDA_CHECK_LAUNCH();
       }
       if (sums == 0) continue;
-      dq_parts_kernel<<<sums, THREADS>>>(shape, Tile::SIZE, factor, parts, at.dq, first, count);
+      dq_parts_kernel<<<sums, THREADS>>>(shape, Tile::ROWS, Tile::COLS, factor, parts, at.dq, first,
+                                         count);
       CUDA_CHECK_LAUNCH();
     }
   });

@@ -19,10 +19,10 @@ TEST_CASE("backward: every step is right for every shape", "[shapes]") {
       {.Tq = 5, .Tk = 3, .HS = 5},       // less than a tile; queries without keys
       {.Tq = 20, .Tk = 160, .HS = 40},   // a tile of keys that all queries see
       {.Tq = 140, .Tk = 150, .HS = 33},  // tails everywhere
-      {.Tq = 190, .Tk = 20, .HS = 64},   // a tile of queries without keys
-      {.Tq = 1, .Tk = 70, .HS = 128},    // a tile has 64 keys
-      {.NH = 4, .NH_kv = 2, .Tq = 35, .Tk = 33, .HS = 20},  // grouped queries
-      {.B = 2, .NH = 3, .NH_kv = 1, .Tq = 10, .Tk = 70, .HS = 101},
+      {.Tq = 150, .Tk = 20, .HS = 64},   // a tile of queries without keys
+      {.Tq = 1, .Tk = 100, .HS = 128},   // a tile has 96 keys
+      {.B = 2, .NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 33, .HS = 20},  // grouped queries
+      {.NH = 3, .NH_kv = 1, .Tq = 10, .Tk = 20, .HS = 101},
       {.Tq = 5, .Tk = 3, .HS = 5, .causal = false},
       {.Tq = 70, .Tk = 40, .HS = 72, .causal = false},
   };
@@ -31,7 +31,7 @@ TEST_CASE("backward: every step is right for every shape", "[shapes]") {
 
 TEST_CASE("backward: every step is right for whole tiles on both sides of the diagonal") {
   const auto step = EACH_STEP(steps);
-  check_step(step, normal_problem({.Tq = 128, .Tk = 128, .HS = 128}));
+  check_step(step, normal_problem({.Tq = 64, .Tk = 192, .HS = 128}));
 }
 
 TEST_CASE("backward: every step takes any address that a float can have") {
