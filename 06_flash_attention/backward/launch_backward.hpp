@@ -20,6 +20,19 @@ void with_padded_head_size(int64_t HS, const char* step, const Launch& launch) {
               ", which keeps its sums in registers and takes at most 128; take --kernel unfused.");
 }
 
+/// Lets a kernel of `step` have so much shared memory a block. Throws Error where the device does
+/// not.
+template <class... Parameters>
+void allow_bytes(void (*kernel)(Parameters...), int64_t bytes, const char* step) {
+  try {
+    allow_shared_memory(kernel, bytes, "", 0);
+  } catch (const DeviceTooSmall&) {
+    throw DeviceTooSmall(std::string(step) + " needs " + std::to_string(bytes) +
+                         " bytes of shared memory a block, and this device allows fewer: take "
+                         "--kernel unfused.");
+  }
+}
+
 /// gridDim.x where a block has `size` keys of a head.
 inline unsigned key_blocks(const Attention& shape, int64_t size) {
   return grid_blocks(shape.B * shape.NH_kv * ceil_div(shape.Tk, size));

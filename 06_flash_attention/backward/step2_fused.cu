@@ -136,8 +136,8 @@ __global__ void __launch_bounds__(THREADS)
 void fused(const Attention& shape, const Tensors& at) {
   require_valid(shape);
   with_padded_head_size(shape.HS, "fused", [&]<int D>() {
-    allow_shared_memory(fused_keys_kernel<D>, Tiles<D>::bytes(D), "head size", shape.HS);
-    allow_shared_memory(fused_queries_kernel<D>, Tiles<D>::bytes(D), "head size", shape.HS);
+    allow_bytes(fused_keys_kernel<D>, Tiles<D>::bytes(D), "fused");
+    allow_bytes(fused_queries_kernel<D>, Tiles<D>::bytes(D), "fused");
     const unsigned keys = key_blocks(shape, SIZE);
     const unsigned queries = query_blocks(shape, SIZE);
     if (shape.HS == 0) return;

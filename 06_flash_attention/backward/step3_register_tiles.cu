@@ -123,8 +123,8 @@ void register_tiles(const Attention& shape, const Tensors& at) {
   require_valid(shape);
   with_padded_head_size(shape.HS, "register_tiles", [&]<int D>() {
     constexpr int64_t BYTES = PairTile<D>::bytes(D);
-    allow_shared_memory(tiled_keys_kernel<D>, BYTES, "head size", shape.HS);
-    allow_shared_memory(tiled_queries_kernel<D>, BYTES, "head size", shape.HS);
+    allow_bytes(tiled_keys_kernel<D>, BYTES, "register_tiles");
+    allow_bytes(tiled_queries_kernel<D>, BYTES, "register_tiles");
     const unsigned keys = key_blocks(shape, PairTile<D>::ROWS);
     const unsigned queries = query_blocks(shape, PairTile<D>::ROWS);
     if (shape.HS == 0) return;

@@ -147,7 +147,7 @@ void five_products(const Attention& shape, const Tensors& at) {
   require_valid(shape);
   with_padded_head_size(shape.HS, "five_products", [&]<int D>() {
     using Tile = PairTile<D>;
-    allow_shared_memory(five_products_kernel<D>, Tile::bytes(D), "head size", shape.HS);
+    allow_bytes(five_products_kernel<D>, Tile::bytes(D), "five_products");
     const int64_t heads = shape.B * shape.NH_kv, tiles = ceil_div(shape.Tk, Tile::ROWS);
     const int64_t elements = shape.rows() * shape.HS, at_a_time = tiles_at_a_time(shape);
     const unsigned sums = grid_blocks(ceil_div(elements, THREADS));
