@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "06_flash_attention.hpp"
+#include "backward/backward.hpp"
 #include "chapter_05_rows.hpp"
 #include "common/data/device_buffer.hpp"
 #include "common/data/npy.hpp"
@@ -118,5 +119,7 @@ int main(int argc, char** argv) {
       argc, argv, "06_flash_attention",
       {{"", "attention in one kernel, without the T×T scores in memory", flash_attention::body},
        {"joint", "two products as one, attention without the softmax",
-        flash_attention::joint::body}});
+        flash_attention::joint::body},
+       {"backward", "the gradients of q, k and v, with the scores computed again",
+        flash_attention::backward::body}});
 }

@@ -153,7 +153,7 @@ endfunction()
 #
 #   <name>_steps   the kernels, the references and other host code; another chapter may link it
 #   <name>         the program: main.cpp, and of each part program.cpp
-#   <name>_tests   tests.cpp and tests/*.cpp, and of each part tests.cpp
+#   <name>_tests   tests.cpp and tests/*.cpp, of the chapter and of each part
 #   <name>_stand_in  the program again, for its own tests: with tests/stand_in.cpp, and of each part
 #                    stand_in.cpp, which define some of the steps anew
 #   <name>_check   all of these: what CTest needs (`./learn watch` builds the tests alone first)
@@ -161,7 +161,7 @@ endfunction()
 # The arguments are libraries that the chapter needs besides, such as another chapter's steps.
 function(tutorial_chapter)
   get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
-  file(GLOB sources CONFIGURE_DEPENDS *.cu *.cpp */*.cu */*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS *.cu *.cpp */*.cu */*.cpp */tests/*.cpp)
   set(program ${sources})
   set(stand_ins ${sources})
   set(tests ${sources})

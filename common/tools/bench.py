@@ -63,6 +63,10 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size("--batch 4 --heads 16 --seq 4096 --head-dim 128", last=3),
         Size("--batch 4 --heads 16 --seq 4096 --head-dim 128 --full", last=3),
         Size("--part joint --m 4096 --n 4096 --k 64"),
+        Size("--part backward --batch 8 --heads 12 --seq 1024 --head-dim 64"),
+        Size("--part backward --batch 8 --heads 12 --seq 1024 --head-dim 64 --full"),
+        Size("--part backward --batch 2 --heads 12 --seq 4096 --head-dim 64", last=2),
+        Size("--part backward --batch 4 --heads 16 --seq 2048 --head-dim 128", last=2),
     ],
     "06_lengths": [  # always 8192 tokens
         Size("--batch 64 --heads 12 --seq 128 --head-dim 64", last=1),
@@ -74,6 +78,9 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size("--batch 1 --heads 12 --seq 8192 --head-dim 64", last=1),
     ],
 }
+
+
+TORCH_PARTS = ("--part backward",)  # of which bench_torch.py has rows
 
 
 def rows_of(command, table):
@@ -93,7 +100,7 @@ def bench(name, with_torch, table):
         for step in project.last_steps(program, options, size.last) if size.last else []:
             options += f" --kernel {step}"
         commands = [[program, *options.split()]]
-        if with_torch and "--part" not in options:
+        if with_torch and ("--part" not in options or options.startswith(TORCH_PARTS)):
             torch = Path(__file__).with_name("bench_torch.py")
             commands.append([sys.executable, torch, number, *options.split()])
         for command in commands:

@@ -31,6 +31,7 @@ def options():
     parser.add_argument("chapter", choices=["01", "02", "03", "04", "05", "06"])
     for name in "m n k batch rows cols seq channels heads head_dim".split():
         parser.add_argument("--" + name.replace("_", "-"), type=int)
+    parser.add_argument("--part", help="of the chapter: 06 has rows for backward")
     parser.add_argument("--mask", default="causal")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--tf32", action="store_true")
@@ -89,7 +90,8 @@ def attention(q, k, v, causal):
 
 
 # ---- the chapters: what to call and what it must give. Each yields
-#      (name, function, rows of the result to compare, those rows in float64, error allowed, FLOP, bytes)
+#      (name, function, rows of the result to compare, those rows in float64, error allowed, FLOP, bytes), and
+#      a message where there is more to say
 
 
 def matmul(o):
@@ -157,6 +159,38 @@ def flash_attention(o):
     yield "torch sdpa, memory-efficient", call, part, want, 1e-4, 4 * pairs * o.head_dim, 16 * q.numel()
 
 
+def attention_backward(o):
+    """Backward passes alone. The message: what the forward pass keeps for one beside out, and what it needs itself."""
+    causal = not o.full
+    q, k, v, dout = (normal(o.batch, o.heads, o.seq, o.head_dim) for _ in range(4))
+    of_last = [x[-1, -1].double().requires_grad_() for x in (q, k, v)]
+    want = torch.stack(torch.autograd.grad(attention(*of_last, causal), of_last, dout[-1, -1].double()))
+    pairs = o.batch * o.heads * (o.seq * (o.seq + 1) // 2 if causal else o.seq * o.seq)
+    inputs = [x.requires_grad_() for x in (q, k, v)]
+    for name, backend, same_bits in (("math", SDPBackend.MATH, False),
+                                     ("memory-efficient", SDPBackend.EFFICIENT_ATTENTION, False),
+                                     ("memory-efficient, same bits", SDPBackend.EFFICIENT_ATTENTION, True)):
+        before = torch.cuda.memory_allocated()
+        with sdpa_kernel(backend):
+            out = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        kept = torch.cuda.memory_allocated() - before - out.nbytes
+
+        def call(out=out, same_bits=same_bits):
+            torch.use_deterministic_algorithms(same_bits)
+            gradients = torch.autograd.grad(out, inputs, dout, retain_graph=True)
+            torch.use_deterministic_algorithms(False)
+            return gradients
+
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        call()
+        most = torch.cuda.max_memory_allocated() - before - 3 * q.nbytes
+        message = f"{kept / 1e6:.1f} MB kept for it; {most / 1e6:.1f} MB more while it runs"
+        part = lambda gradients: torch.stack([x[-1, -1] for x in gradients])
+        size = 4 * (8 * q.numel() + q.numel() // o.head_dim)
+        yield f"torch, {name}", call, part, want, 1e-3, 10 * pairs * o.head_dim, size, message
+
+
 ROUTINES = {
     "01": matmul,
     "02": matmul,
@@ -164,6 +198,7 @@ ROUTINES = {
     "04": softmax,
     "05": unfused_attention,
     "06": flash_attention,
+    "06 backward": attention_backward,
 }
 
 
@@ -191,13 +226,13 @@ def main():
     problem = " ".join(word for word in sys.argv[2:] if word != "--csv" and word != o.csv)
     device = f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}"
     lines, wrong = [], False
-    for name, call, part, want, allowed, flop, size in ROUTINES[o.chapter](o):
+    for name, call, part, want, allowed, flop, size, *message in ROUTINES[" ".join(filter(None, (o.chapter, o.part)))](o):
         error = largest_error(part(call()), want)
         right = error <= allowed
         wrong |= not right
         line = dict.fromkeys(HEADS, "")
         line |= {"chapter": o.chapter, "device": device, "problem": problem, "step": name, "kind": "pytorch",
-                 "check": "ok" if right else "WRONG", "max_error": f"{error:.3g}", "bound": f"{allowed:.3g}",
+                 "check": "ok" if right else "WRONG", "message": "".join(message), "max_error": f"{error:.3g}", "bound": f"{allowed:.3g}",
                  "flop": f"{flop:.9g}", "bytes": f"{size:.9g}"}
         text = "WRONG"
         if right:
@@ -206,7 +241,7 @@ def main():
             line |= {"median_ms": f"{median:.9g}", "low_ms": f"{low:.9g}", "high_ms": f"{high:.9g}",
                      "repeats": o.repeats}
             text = f"{median:8.4f} ms  {flop / median / 1e9:6.1f} TFLOP/s  {size / median / 1e6:6.0f} GB/s"
-        print(f"  {name:28s} {text}", flush=True)
+        print(f"  {name:34s} {text}", *message, flush=True)
         lines.append(line)
     if o.csv:
         with open(o.csv, "w", newline="") as file:

@@ -51,6 +51,9 @@ SIZES = [
     "06 --part joint --m 100 --n 90 --k 40",
     "06 --part joint --m 70 --n 130 --k 33",
     "06 --part joint --m 64 --n 200 --k 100",
+    "06 --part backward --batch 1 --heads 1 --seq 256 --head-dim 64",
+    "06 --part backward --batch 1 --heads 2 --kv-heads 1 --seq 77 --head-dim 40",
+    "06 --part backward --batch 1 --heads 1 --seq 70 --head-dim 100",
 ]
 LARGE_SIZES = [  # and of how many of the last steps, each by itself; 0: all together
     ("01 --m 4096 --n 4096 --k 4096", 0),
@@ -63,6 +66,7 @@ LARGE_SIZES = [  # and of how many of the last steps, each by itself; 0: all tog
     ("05 --part strips --batch 8 --seq 1024 --channels 768 --heads 12", 0),
     ("06 --batch 8 --heads 12 --seq 1024 --head-dim 64", 0),
     ("06 --part joint --m 4096 --n 4096 --k 64", 0),
+    ("06 --part backward --batch 8 --heads 12 --seq 1024 --head-dim 64", 0),
 ]
 
 # Nsight Compute's names. What the memory unit counts as conflicts has passes in it that two requests took from

@@ -1,0 +1,123 @@
+// Part backward of chapter 6: the gradients of attention, from what the forward pass left behind.
+//
+//   given dout, the gradient of a loss with respect to out = softmax(q·kᵀ/√HS)·v:
+//
+//   p_ij  = exp(s_ij − lse_i)               again, from q, k and the log-sum-exp: it was not stored
+//   D_i   = dout_i·out_i                    a number a row
+//   ds_ij = p_ij·(dout_i·v_j − D_i)
+//   dv_j  = Σ_i p_ij·dout_i,   dk_j = Σ_i ds_ij·q_i / √HS,   dq_i = Σ_j ds_ij·k_j / √HS
+//
+// Shapes and masks are those of the forward pass (06_flash_attention.hpp): dq, dout and out are as
+// q, dk as k, dv as v. A head of dk and dv is the sum over the query heads that share it. All are
+// float32, row-major, in global memory, at any address that a float* can have, and do not overlap.
+//
+// All of it is finite, but for lse: −∞ says that the query saw no key, and its gradients are zeros.
+// The result has the same bits on every run: no sum is left to the order in which blocks end.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "06_flash_attention.hpp"
+#include "common/compare/compare.hpp"
+#include "common/kernel/grid.hpp"
+#include "common/kernel/step.hpp"
+
+namespace tutorial {
+class Chapter;
+}
+
+namespace tutorial::flash_attention::backward {
+
+/// Where everything is. `scratch` is scratch_floats() that a step may use as it likes.
+struct Tensors {
+  const float *q, *k, *v, *out, *dout, *lse;
+  float *dq, *dk, *dv, *scratch;
+};
+
+// ---- the steps
+
+/// Writes dq, dk and dv. Waits for nothing. Throws Error, before any launch and where nothing is to
+/// do too, when the shape is invalid or its head size too large for the kernels on this device.
+using Launcher = void(const Attention& shape, const Tensors& at);
+
+Launcher unfused, fused, register_tiles, five_products;
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "unfused",
+     .launch = unfused,
+     .idea = "the weights and their gradients of all pairs go through global memory"},
+    {.name = "fused",
+     .launch = fused,
+     .idea = "one kernel for dk and dv, one for dq; both compute their weights again"},
+    {.name = "register_tiles",
+     .launch = register_tiles,
+     .idea = "a thread owns 8 rows of each tile in registers; reads of 16 bytes"},
+    {.name = "five_products",
+     .launch = five_products,
+     .idea = "dq's parts are stored and added in order: nothing is computed twice"},
+};
+
+/// Numbers that unfused keeps for each pair of query and key: p and ds.
+inline int64_t pair_floats(const Attention& shape) {
+  return 2 * shape.B * shape.NH * shape.Tq * shape.Tk;
+}
+/// The tiles of register_tiles and five_products: keys or queries of a block, and as many of the
+/// others at a time as it has room for.
+inline constexpr int tile_rows(int64_t HS) {
+  return HS <= 64 ? 128 : 96;
+}
+inline constexpr int tile_cols(int64_t HS) {
+  return HS <= 64 ? 128 : 64;
+}
+/// Blocks that five_products launches at a time, if there are so many: enough for any GPU. No
+/// constant, for the tests' sake.
+inline int64_t blocks_at_a_time = 1024;
+/// Tiles of keys of each head that it does at a time: dq has as many parts.
+inline int64_t tiles_at_a_time(const Attention& shape) {
+  const int64_t tiles = ceil_div(shape.Tk, tile_rows(shape.HS));
+  const int64_t enough = ceil_div(blocks_at_a_time, std::max<int64_t>(1, shape.B * shape.NH_kv));
+  return std::max<int64_t>(1, std::min(tiles, enough));
+}
+/// Numbers of these parts, and some to begin them at a multiple of 16 bytes.
+inline int64_t part_floats(const Attention& shape) {
+  return 4 + tiles_at_a_time(shape) * shape.rows() * shape.HS;
+}
+/// How many floats of scratch a step needs: D; and in the first step the pairs.
+inline int64_t scratch_floats(const Attention& shape, Launcher* step) {
+  return shape.rows() + (step == &unfused         ? pair_floats(shape)
+                         : step == &five_products ? part_floats(shape)
+                                                  : 0);
+}
+
+// ---- the reference
+
+/// Rows of HS floats of dq, and of dk and dv.
+inline int64_t query_rows(const Attention& shape) {
+  return shape.rows();
+}
+inline int64_t key_rows(const Attention& shape) {
+  return shape.B * shape.NH_kv * shape.Tk;
+}
+
+struct Reference {
+  Expected dq, dk, dv;
+};
+/// What the host knows of a problem.
+struct HostTensors {
+  std::span<const float> q, k, v, out, dout, lse;
+};
+
+/// The gradients in double, with a bound on the error of a float32 kernel; reference.cpp derives
+/// it. Of dq the rows `queries` (of B·NH·Tq), of dk and dv the rows `keys` (of B·NH_kv·Tk).
+Reference reference(const Attention& shape, const HostTensors& at, std::span<const int64_t> queries,
+                    std::span<const int64_t> keys);
+
+/// The program's part (program.cpp).
+void body(Chapter& chapter);
+
+}  // namespace tutorial::flash_attention::backward

@@ -1,0 +1,183 @@
+// What steps 3 and 4 do with tiles of pairs, 8×8 (6×4 if HS > 64) of them a thread.
+//
+// A block has rows: keys, and walks over columns: queries (KEYS), or the other way round. Of a row
+// or column come two matrices, a and b: k and v of a key, q and dout of a query. So a pair's dot
+// product is a·a, and its dp is b·b.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "backward/backward_parts.cuh"
+#include "common/kernel/reduce.cuh"
+#include "pieces.cuh"
+#include "thread_rows.cuh"
+
+namespace tutorial::flash_attention::backward {
+
+inline constexpr int SIDE = 16, THREADS = SIDE * SIDE;
+
+/// Which thread has what: rows as the lanes of steps 6 to 8 of the forward pass, columns SIDE
+/// apart. D is the head size, padded with zeros. Rows of W have 16 floats more than they need: 8
+/// lanes store 16 bytes each, in two rows.
+template <int HEAD_SIZE>
+struct PairTile {
+  static constexpr int D = HEAD_SIZE;
+  static constexpr int ROWS = tile_rows(D), COLS = tile_cols(D);  // of a tile
+  static constexpr int R = ROWS / SIDE, C = COLS / SIDE;          // of a thread
+  static constexpr int D_COLS = D / SIDE;                         // of a sum, of a thread
+  static constexpr int STRIDE = D + 4, W_STRIDE = COLS + 16;
+  static constexpr int WARP_ROWS = 2 * R;
+  static constexpr int64_t bytes(int64_t columns) {
+    return int64_t{sizeof(float)} *
+           (2 * (ROWS + COLS) * (columns + 4) + ROWS * W_STRIDE + 2 * ROWS);
+  }
+  static __device__ int tx() { return threadIdx.x % WARP / 2; }
+  static __device__ int ty() { return threadIdx.x / WARP * 2 + threadIdx.x % 2; }
+  static __device__ int warp_row() { return threadIdx.x / WARP * WARP_ROWS; }
+  static __device__ int row(int r) { return warp_row() + threadIdx.x % 2 + 2 * r; }
+  static __device__ int column(int c) { return tx() + SIDE * c; }
+};
+
+/// Where they lie in shared memory.
+template <class Tile>
+struct PairTiles {
+  float *rows_a, *rows_b;   // (ROWS, D)
+  float *cols_a, *cols_b;   // (COLS, D)
+  float* W;                 // (ROWS, COLS): p, then ds
+  float *log2_sums, *dots;  // log2_of_sum() and D of the tile's queries: ROWS at most
+  __device__ explicit PairTiles(float* shared)
+      : rows_a(shared),
+        rows_b(rows_a + Tile::ROWS * Tile::STRIDE),
+        cols_a(rows_b + Tile::ROWS * Tile::STRIDE),
+        cols_b(cols_a + Tile::COLS * Tile::STRIDE),
+        W(cols_b + Tile::COLS * Tile::STRIDE),
+        log2_sums(W + Tile::ROWS * Tile::W_STRIDE),
+        dots(log2_sums + Tile::ROWS) {}
+  /// The four elements of W from this thread's column c on: columns c … c + 3, side by side.
+  __device__ float* of(int r, int c) const {
+    return &W[Tile::row(r) * Tile::W_STRIDE + quad_column<SIDE>(Tile::tx(), c)];
+  }
+};
+
+/// sums[r][c] += Σ left[row(r)][x]·right[x][c] over LENGTH x, four at a time: read(x) gives the
+/// rows x … x + 3 of the right matrix, and is called a round ahead.
+template <class Tile, int LENGTH, int STRIDE, int N, class Read>
+__device__ void add_products(float (&sums)[Tile::R][N], const float* left, Read read) {
+  Fragment<N> next = read(0);
+#pragma unroll 2
+  for (int x = 0; x < LENGTH; x += 4) {
+    const Fragment<N> right = next;
+    next = read((x + 4) % LENGTH);
+#pragma unroll
+    for (int r = 0; r < Tile::R; ++r)
+      multiply_to_and_fro(sums[r], load4(&left[Tile::row(r) * STRIDE + x]), right);
+  }
+}
+
+/// X = X + rows·colsᵀ, (ROWS, D) by (D, COLS).
+template <class Tile>
+__device__ void add_dots(float (&X)[Tile::R][Tile::C], const float* rows, const float* cols) {
+  add_products<Tile, Tile::D, Tile::STRIDE>(
+      X, rows, [&](int d) { return read_keys<SIDE, Tile::C>(&cols[d], Tile::STRIDE, Tile::tx()); });
+}
+
+/// sums = sums + W·cols, (ROWS, COLS) by (COLS, D). Four neighbours in a row of W belong to rows of
+/// `cols` that are SIDE apart.
+template <class Tile>
+__device__ void add_weighted(float (&sums)[Tile::R][Tile::D_COLS], const float* W,
+                             const float* cols) {
+  add_products<Tile, Tile::COLS, Tile::W_STRIDE>(sums, W, [&](int x) {
+    const int row = x / (4 * SIDE) * (4 * SIDE) + x / 4 % SIDE;
+    return read_values<SIDE, Tile::D_COLS>(&cols[row * Tile::STRIDE], SIDE * Tile::STRIDE,
+                                           Tile::tx());
+  });
+}
+
+/// X[r][c] = −∞ where the query may not look at the key, or where there is no such key. Queries of
+/// the tile begin at i0, keys at j0.
+template <class Tile, bool KEYS>
+__device__ void hide_masked(float (&X)[Tile::R][Tile::C], const Attention& shape, int64_t i0,
+                            int64_t j0) {
+  if (j0 + (KEYS ? Tile::ROWS : Tile::COLS) <= shape.visible_keys(i0)) return;  // all are seen
+#pragma unroll
+  for (int r = 0; r < Tile::R; ++r)
+#pragma unroll
+    for (int c = 0; c < Tile::C; ++c) {
+      const int query = KEYS ? Tile::column(c) : Tile::row(r);
+      const int key = KEYS ? Tile::row(r) : Tile::column(c);
+      if (j0 + key >= shape.visible_keys(i0 + query)) X[r][c] = -INFINITY;
+    }
+}
+
+/// W = p, the weights of dot products X.
+template <class Tile, bool KEYS>
+__device__ void store_weights(const PairTiles<Tile>& tile, const float (&X)[Tile::R][Tile::C],
+                              float scale) {
+#pragma unroll
+  for (int r = 0; r < Tile::R; ++r)
+#pragma unroll
+    for (int c = 0; c < Tile::C; c += 4) {
+      float p[4];
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        p[e] =
+            weight(X[r][c + e], scale, tile.log2_sums[KEYS ? Tile::column(c + e) : Tile::row(r)]);
+      store4(tile.of(r, c), p);
+    }
+}
+
+/// W = ds = p·(dp − D), where W is p.
+template <class Tile, bool KEYS>
+__device__ void store_weight_gradients(const PairTiles<Tile>& tile,
+                                       const float (&dp)[Tile::R][Tile::C]) {
+#pragma unroll
+  for (int r = 0; r < Tile::R; ++r)
+#pragma unroll
+    for (int c = 0; c < Tile::C; c += 4) {
+      float w[4];
+      load4(w, tile.of(r, c));
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        w[e] *= dp[r][c + e] - tile.dots[KEYS ? Tile::column(c + e) : Tile::row(r)];
+      store4(tile.of(r, c), w);
+    }
+}
+
+/// Begins to copy SIZE rows of a (rows, HS) matrix, from row `row0` on. `aligned`: 16 bytes at a
+/// time, as all rows begin at multiples of them.
+template <class Tile, int SIZE>
+__device__ void fetch_rows(float* to, const float* matrix, int64_t row0, int64_t rows, int HS,
+                           bool aligned) {
+  const float* const from = matrix + row0 * HS;
+  if (aligned)
+    fetch<SIZE, Tile::D, 4, THREADS>(to, Tile::STRIDE, from, HS, rows - row0, HS);
+  else
+    fetch<SIZE, Tile::D, 1, THREADS>(to, Tile::STRIDE, from, HS, rows - row0, HS);
+}
+
+/// Brings what the pairs need of SIZE queries from i0 on, where a head's lse and D begin at `lse`
+/// and `dots`.
+template <class Tile, int SIZE>
+__device__ void load_query_sums(const PairTiles<Tile>& tile, const float* lse, const float* dots,
+                                int64_t i0, int64_t Tq) {
+  for (int i = threadIdx.x; i < SIZE; i += THREADS) {
+    const bool inside = i0 + i < Tq;
+    tile.log2_sums[i] = inside ? log2_of_sum(lse[i0 + i]) : INFINITY;
+    tile.dots[i] = inside ? dots[i0 + i] : 0.0f;
+  }
+}
+
+/// Writes a thread's part of a row of HS floats, factor·sums.
+template <int N>
+__device__ void store_sums(float* row, const float (&sums)[N], float factor, int tx, int HS,
+                           bool aligned) {
+  if (aligned)
+    store_row<SIDE, 4>(row, sums, factor, tx, HS);
+  else
+    store_row<SIDE, 1>(row, sums, factor, tx, HS);
+}
+
+}  // namespace tutorial::flash_attention::backward

@@ -1,0 +1,48 @@
+// The program's part backward: what it computes, says and finds.
+#include "backward/backward.hpp"
+#include "common/testing/program_run.hpp"
+#include "common/testing/testing.hpp"
+
+namespace tutorial::flash_attention::backward {
+namespace {
+
+Words sizes(const char* heads, const char* kv_heads, const char* queries, const char* keys) {
+  return {"--part", "backward", "--batch", "1",        "--heads", heads,        "--kv-heads",
+          kv_heads, "--seq",    queries,   "--seq-kv", keys,      "--head-dim", "8"};
+}
+
+TEST_CASE("backward: the program checks every step, and says what each keeps", "[program]") {
+  const ProgramRun run = run_program(sizes("2", "1", "12", "12"));
+  // Of a head 78 pairs, 10·8 FLOP each. 24 rows of q, out, dout and dq, 12 of k, v, dk and dv, of 8
+  // floats; and lse.
+  check_all_right(run, names_of(steps),
+                  {.flop = 2 * 78 * 80, .bytes = 16 * (24 + 12) * 8 + 4 * 24});
+  CHECK_THAT(run.out,
+             ContainsSubstring("dq, dk, dv of softmax(q·kᵀ/√8)·v, q[1×2×12×8], 12 keys, 1 key and "
+                               "value heads, causal, fp32\n12.5 kFLOP, at least 4.70 kB"));
+  CHECK_THAT(run.out, ContainsSubstring("unfused 2.30 kB for p and ds (8·B·NH·Tq·Tk); all steps "
+                                        "96 B for D (4·B·NH·Tq), and five_products 784 B"));
+}
+
+TEST_CASE("backward: the program counts the pairs that are seen", "[program]") {
+  const auto costs = [](const Words& options, double pairs, double bytes) {
+    const ProgramRun run = run_program(options + Words{"--kernel", "fused"});
+    check_all_right(run, {"fused"}, {.flop = 80 * pairs, .bytes = bytes});
+  };
+  costs(sizes("2", "2", "10", "14"), 2 * (10 * 4 + 55), 16 * (20 + 28) * 8 + 4 * 20);
+  costs(sizes("1", "1", "14", "10"), 55, 16 * (14 + 10) * 8 + 4 * 14);
+  costs(sizes("1", "1", "14", "10") + Words{"--full"}, 140, 16 * (14 + 10) * 8 + 4 * 14);
+}
+
+TEST_CASE("backward: the program finds one wrong element of dq, of dk and of dv", "[program]") {
+  const Words small = sizes("2", "1", "12", "13") + Words{"--kernel", "unfused"};
+  check_wrong(run_stand_in(small, {.first = 191, .count = 1, .by = 0.001f}), "unfused",
+              {"1 of 192 elements", "dq[1][11][7]", "heads=2 kv-heads=1 seq=12 seq-kv=13"});
+  check_wrong(run_stand_in(small, {.first = 192 + 103, .count = 1, .by = 0.001f}), "unfused",
+              {"1 of 104 elements", "dk[12][7]"});
+  check_wrong(run_stand_in(small, {.first = 192 + 104, .count = 1, .by = 0.001f}), "unfused",
+              {"1 of 104 elements", "dv[0][0]"});
+}
+
+}  // namespace
+}  // namespace tutorial::flash_attention::backward

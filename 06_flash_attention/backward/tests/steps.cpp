@@ -1,0 +1,159 @@
+// Every step of the backward pass, on shapes, addresses and values that its likely mistakes do not
+// survive; and what it refuses.
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "common/kernel/error.hpp"
+#include "problems.hpp"
+
+namespace tutorial::flash_attention::backward {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+TEST_CASE("backward: every step is right for every shape", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  const std::vector<Attention> shapes = {
+      {.Tq = 1, .Tk = 1, .HS = 1},
+      {.Tq = 5, .Tk = 3, .HS = 5},       // less than a tile; queries without keys
+      {.Tq = 20, .Tk = 160, .HS = 40},   // a tile of keys that all queries see
+      {.Tq = 140, .Tk = 150, .HS = 33},  // tails everywhere
+      {.Tq = 150, .Tk = 20, .HS = 64},   // a tile of queries without keys
+      {.Tq = 1, .Tk = 100, .HS = 128},   // a tile has 96 keys
+      {.B = 2, .NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 33, .HS = 20},  // grouped queries
+      {.NH = 3, .NH_kv = 1, .Tq = 10, .Tk = 20, .HS = 101},
+      {.Tq = 5, .Tk = 3, .HS = 5, .causal = false},
+      {.Tq = 70, .Tk = 40, .HS = 72, .causal = false},
+  };
+  for (const Attention& shape : shapes) check_step(step, normal_problem(shape));
+}
+
+TEST_CASE("backward: every step is right for whole tiles on both sides of the diagonal") {
+  const auto step = EACH_STEP(steps);
+  check_step(step, normal_problem({.Tq = 64, .Tk = 192, .HS = 128}));
+}
+
+TEST_CASE("backward: every step takes any address that a float can have") {
+  const auto step = EACH_STEP(steps);
+  const Problem small = normal_problem({.Tq = 5, .Tk = 9, .HS = 32});
+  for (size_t tensor = 0; tensor < 10; ++tensor) {
+    Offsets one = no_offsets;
+    one[tensor] = static_cast<int64_t>(1 + tensor % 3);
+    check_step(step, small, one);
+  }
+  check_step(step, small, Offsets(10, 1));
+}
+
+// 60 GB, so it must be asked for by its tag. All but the last two heads are 0.
+TEST_CASE("backward: every step takes more than 2^31 elements", "[.large]") {
+  const auto step = EACH_STEP(steps);
+  const Attention last = {.NH = 2, .NH_kv = 2, .Tq = 3, .Tk = 1, .HS = 128, .causal = false};
+  if (is_too_large_here(step, last)) return;
+  Attention shape = last;
+  shape.NH = shape.NH_kv = 5592410;  // so many heads of 3·128 elements
+  const Problem problem = normal_problem(last);
+  const auto large = [](int64_t size, const std::vector<float>& tail) {
+    DeviceBuffer<float> buffer(size);
+    CUDA_CHECK(cudaMemset(buffer.data(), 0, size * sizeof(float)));
+    CUDA_CHECK(cudaMemcpy(buffer.data() + size - tail.size(), tail.data(),
+                          tail.size() * sizeof(float), cudaMemcpyHostToDevice));
+    return buffer;
+  };
+  const int64_t queries = shape.rows() * shape.HS, keys = key_rows(shape) * shape.HS;
+  const DeviceBuffer<float> q = large(queries, problem.q), k = large(keys, problem.k),
+                            v = large(keys, problem.v), out = large(queries, problem.out),
+                            dout = large(queries, problem.dout),
+                            lse = large(shape.rows(), problem.lse);
+  DeviceBuffer<float> dq(queries), dk(keys), dv(keys), scratch(scratch_floats(shape, step.launch));
+  step.launch(shape, {q.data(), k.data(), v.data(), out.data(), dout.data(), lse.data(), dq.data(),
+                      dk.data(), dv.data(), scratch.data()});
+  CUDA_CHECK_LAUNCH();
+  const Reference want = reference(problem);
+  const auto check = [&](const char* name, const DeviceBuffer<float>& got, const Expected& expected,
+                         int64_t rows) {
+    std::vector<float> tail(expected.value.size());
+    CUDA_CHECK(cudaMemcpy(tail.data(), got.data() + got.size() - tail.size(),
+                          tail.size() * sizeof(float), cudaMemcpyDeviceToHost));
+    const Comparison comparison =
+        compare(tail, expected, {.name = name, .batch = last.NH, .rows = rows, .cols = last.HS});
+    INFO(step.name << ", the last two heads:\n" << comparison.report);
+    CHECK(comparison.ok);
+    CHECK(got.guards_intact());
+  };
+  check("dq", dq, want.dq, last.Tq);
+  check("dk", dk, want.dk, last.Tk);
+  check("dv", dv, want.dv, last.Tk);
+}
+
+TEST_CASE("backward: every step does nothing when there is nothing to do") {
+  const auto step = EACH_STEP(steps);
+  check_step(step, normal_problem({.B = 0}));
+  check_step(step, normal_problem({.NH = 0, .NH_kv = 0}));
+  check_step(step, normal_problem({.Tq = 0, .Tk = 5, .HS = 4}));  // dk and dv are zeros
+  check_step(step, normal_problem({.Tq = 5, .Tk = 0, .HS = 4}));  // dq is
+  const Attention no_columns = {.Tq = 5, .Tk = 5, .HS = 0};
+  if (is_too_large_here(step, no_columns)) return;
+  step.launch(no_columns, {});
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+TEST_CASE("backward: every step takes scores of any size", "[values]") {
+  const auto step = EACH_STEP(steps);
+  for (float shift : {200.0f, -200.0f, -2e4f, 2e4f}) {
+    INFO("scores near " << shift);
+    check_step(step, with_scores({.Tq = 20, .Tk = 15, .HS = 5, .causal = shift < 0},
+                                 [&](int64_t) { return shift; }));
+  }
+  check_step(step, with_scores({.Tq = 20, .Tk = 140, .HS = 5},
+                               [](int64_t j) { return 0.1f * static_cast<float>(j); }));
+}
+
+TEST_CASE("backward: five_products adds to dq where it does not do all keys at a time") {
+  const Step<Launcher> step = runnable(steps).back();
+  if (step.launch != &five_products) SKIP("another step is wanted");
+  const int64_t before = std::exchange(blocks_at_a_time, 2);
+  check_step(step, normal_problem({.NH = 2, .NH_kv = 1, .Tq = 20, .Tk = 300, .HS = 8}));
+  check_step(step, normal_problem({.Tq = 70, .Tk = 150, .HS = 100}));
+  blocks_at_a_time = before;
+}
+
+// Not on the simulator alone: it runs the blocks in the same order every time.
+TEST_CASE("backward: every step gives the same bits again") {
+  const auto step = EACH_STEP(steps);
+  const Attention shape = {.NH = 2, .NH_kv = 1, .Tq = 40, .Tk = 30, .HS = 72};
+  if (is_too_large_here(step, shape)) return;
+  const Problem problem = normal_problem(shape);
+  OnDevice on(step, problem);
+  const auto bits = [&] {
+    for (DeviceBuffer<float>* buffer : {&on.dq, &on.dk, &on.dv, &on.scratch}) buffer->poison();
+    step.launch(shape, on.tensors());
+    std::vector<float> all = on.dq.to_host();
+    for (const DeviceBuffer<float>* buffer : {&on.dk, &on.dv})
+      for (float value : buffer->to_host()) all.push_back(value);
+    return all;
+  };
+  const std::vector<float> first = bits();
+  for (int i = 0; i < (device_has_clock() ? 20 : 1); ++i) CHECK(bits() == first);
+}
+
+TEST_CASE("backward: every step refuses what it cannot do, before it launches") {
+  const auto step = EACH_STEP(steps);
+  const auto launch = [&](const Attention& shape) { step.launch(shape, {}); };
+  CHECK_THROWS_MATCHES(launch({.NH = 6, .NH_kv = 4}), Error,
+                       MessageMatches(ContainsSubstring("--heads a multiple of --kv-heads")));
+  CHECK_THROWS_AS(launch({.Tq = -1}), Error);
+  if (is_too_large_here(step, {.HS = 128})) return;
+  if (step.launch != &unfused) {
+    CHECK_THROWS_MATCHES(launch({.B = 0, .HS = 129}), Error,
+                         MessageMatches(ContainsSubstring("head size 129 is too large for " +
+                                                          std::string(step.name))));
+  }
+  const SmallGrid grid(2, 2);
+  CHECK_THROWS_MATCHES(
+      launch({.NH = 3, .NH_kv = 3}), Error,
+      MessageMatches(ContainsSubstring("3 blocks are more than the 2 that a grid can have")));
+}
+
+}  // namespace
+}  // namespace tutorial::flash_attention::backward

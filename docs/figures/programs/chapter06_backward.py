@@ -1,0 +1,66 @@
+"""The figures of chapter 06's part backward. Queries are blue, keys orange, sums green, pairs purple."""
+from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, SOLID, TEXT, Figure, figure
+
+N, S = 6, 30  # tiles of queries and of keys; pixels of one
+
+
+def pairs(f, left, top, chosen):
+    """The tiles of pairs that a causal mask leaves; chosen(i, j) are those of one block."""
+    for i in range(N):
+        for j in range(i + 1):
+            f.rect(left + j * S, top + i * S, S - 2, S - 2, PURPLE, HALF if chosen(i, j) else FAINT, 0.6)
+    f.text(left + N * S / 2, top - 12, "keys", 12, ORANGE, "middle")
+    f.text(left - 12, top + N * S / 2, "queries", 12, BLUE, "middle", middle=True, turn=-90)
+
+
+@figure("06_backward")
+def who_sums_what():
+    f = Figure(760, 352, "Two kernels over the pairs of queries and keys. Left: a block keeps a tile of keys, walks down over the "
+                         "queries that see them, and sums dk and dv. Right: a block keeps a tile of queries, walks along their "
+                         "keys, and sums dq.")
+    top = 64
+    for x, title in ((60, "keys outside: dk and dv"), (440, "queries outside: dq")):
+        f.heading(x - 40, 20, title)
+        keys = x < 200
+        pairs(f, x, top, (lambda i, j: j == 2) if keys else (lambda i, j: i == 4))
+        if keys:
+            f.rect(x + 2 * S, top - 4 - 4, S - 2, 5, ORANGE, SOLID, 0)
+            f.arrow(x + 2.5 * S - 1, top + 2.2 * S, x + 2.5 * S - 1, top + N * S - 6, TEXT)
+            f.rect(x + 2 * S, top + N * S + 6, S - 2, 16, GREEN, HALF, 0.8)
+            f.text(x + 3 * S + 4, top + N * S + 15, "dk, dv of these keys", 12, GREEN, middle=True)
+        else:
+            f.rect(x - 8, top + 4 * S, 5, S - 2, BLUE, SOLID, 0)
+            f.arrow(x + 4, top + 4.5 * S - 1, x + 5 * S - 8, top + 4.5 * S - 1, TEXT)
+            f.rect(x + N * S + 6, top + 4 * S, 16, S - 2, GREEN, HALF, 0.8)
+            f.text(x + N * S + 28, top + 4.5 * S, "dq", 12, GREEN, middle=True)
+    f.lines(20, 304, ["K and V stay; Q, dO, lse and D pass by.", "Four products for each tile of pairs:", "S, dP, dv += Pᵀ·dO, dk += dSᵀ·Q"], 12.5, step=17)
+    f.lines(400, 304, ["Q, dO, lse and D stay; K and V pass by.", "Three products for each tile of pairs:", "S and dP again, dq += dS·K"], 12.5, step=17)
+    return f
+
+
+@figure("06_backward_parts")
+def parts():
+    f = Figure(760, 292, "Step 4: the block of a tile of keys also multiplies dS with K, and stores the product for each tile of queries "
+                         "as a part of dq. A second kernel adds up the parts of a query in the order of the keys.")
+    x, top = 60, 64
+    f.heading(20, 20, "a block's five products")
+    pairs(f, x, top, lambda i, j: j == 2)
+    f.rect(x + 2 * S, top - 8, S - 2, 5, ORANGE, SOLID, 0)
+    f.arrow(x + 2.5 * S - 1, top + 2.2 * S, x + 2.5 * S - 1, top + N * S - 6, TEXT)
+    f.rect(x + 2 * S, top + N * S + 6, S - 2, 16, GREEN, HALF, 0.8)
+    f.text(x + 3 * S + 4, top + N * S + 15, "dk, dv", 12, GREEN, middle=True)
+    left = 330
+    f.heading(left - 20, 20, "parts of dq")
+    for i in range(N):
+        for j in range(i + 1):
+            f.rect(left + j * 34, top + i * S, 28, S - 2, GREEN, HALF if j == 2 else FAINT, 0.8)
+            if j:
+                f.text(left + j * 34 - 3, top + i * S + S / 2 - 1, "+", 12, GREY, "middle", middle=True)
+        f.arrow(left + (i + 1) * 34, top + (i + 0.5) * S - 1, left + N * 34 + 22, top + (i + 0.5) * S - 1, GREY)
+        f.rect(left + N * 34 + 28, top + i * S, 28, S - 2, GREEN, SOLID, 0)
+    f.text(left + 2 * 34 + 14, top - 12, "its parts", 12, GREEN, "middle")
+    f.text(left + N * 34 + 42, top - 12, "dq", 12, GREEN, "middle")
+    f.arrow(x + 3 * S + 26, top + 3.5 * S, left - 10, top + 3.5 * S, PURPLE, dash="4 3")
+    f.text(left - 14, top + 3.5 * S - 10, "dS·K", 12, PURPLE, "end")
+    f.text(left, top + N * S + 15, "added from left to right, on every run", 12.5, middle=True)
+    return f
