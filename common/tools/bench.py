@@ -63,7 +63,6 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size("--batch 4 --heads 16 --seq 4096 --head-dim 128", last=3),
         Size("--batch 4 --heads 16 --seq 4096 --head-dim 128 --full", last=3),
         Size("--part joint --m 4096 --n 4096 --k 64"),
-        Size("--part joint --m 256 --n 16384 --k 4096"),  # the two products of an MLP
     ],
     "06_lengths": [  # always 8192 tokens
         Size("--batch 64 --heads 12 --seq 128 --head-dim 64", last=1),
