@@ -227,13 +227,15 @@ def main():
     problem = " ".join(word for word in sys.argv[2:] if word != "--csv" and word != o.csv)
     device = f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}"
     lines, wrong = [], False
-    for name, call, part, want, allowed, flop, size, *message in ROUTINES[" ".join(filter(None, (o.chapter, o.part)))](o):
+    rows = ROUTINES[f"{o.chapter} {o.part or ''}".strip()](o)
+    for name, call, part, want, allowed, flop, size, *message in rows:
         error = largest_error(part(call()), want)
         right = error <= allowed
         wrong |= not right
         line = dict.fromkeys(HEADS, "")
         line |= {"chapter": o.chapter, "device": device, "problem": problem, "step": name, "kind": "pytorch",
-                 "check": "ok" if right else "WRONG", "message": "".join(message), "max_error": f"{error:.3g}", "bound": f"{allowed:.3g}",
+                 "check": "ok" if right else "WRONG", "message": "".join(message), "max_error": f"{error:.3g}",
+                 "bound": f"{allowed:.3g}",
                  "flop": f"{flop:.9g}", "bytes": f"{size:.9g}"}
         text = "WRONG"
         if right:
