@@ -53,10 +53,13 @@ template <class T, int WIDTH_B>
 class Copies {
  public:
   static constexpr int A_ROWS_APART = T::THREADS / 8;  // 8 threads side by side along K
-  static constexpr int B_GROUPS = T::BN / WIDTH_B;     // threads side by side along a row of B
+  // Threads side by side along a row of B; each brings B_COLS groups of it where they are too few.
+  static constexpr int B_COLS = ceil_div(T::BN / WIDTH_B, T::THREADS);
+  static constexpr int B_GROUPS = T::BN / WIDTH_B / B_COLS;
   static constexpr int B_ROWS_APART = T::THREADS / B_GROUPS;
   static constexpr int A_ROWS = T::BM / A_ROWS_APART, OF_A = A_ROWS * (T::BK / 8);
-  static constexpr int COUNT = OF_A + T::BK / B_ROWS_APART;
+  static constexpr int COUNT = OF_A + B_COLS * (T::BK / B_ROWS_APART);
+  static_assert(T::BM % A_ROWS_APART == 0, "whole columns of A");
   static_assert(T::THREADS % B_GROUPS == 0 && T::BK % B_ROWS_APART == 0, "whole rows of B");
 
   /// For tiles of A from row row0 on, and of B from column col0 on. Rows of B begin ldb floats
@@ -69,7 +72,9 @@ class Copies {
 #pragma unroll
     for (int i = 0; i < A_ROWS; ++i)
       a_[i] = A + smaller(row0 + row + i * A_ROWS_APART, M - 1) * K + a_k_;
-    b_ = B + b_k_ * ldb + smaller(col0 + col, ldb - WIDTH_B);
+#pragma unroll
+    for (int j = 0; j < B_COLS; ++j)
+      b_[j] = B + b_k_ * ldb + smaller(col0 + col + j * B_GROUPS * WIDTH_B, ldb - WIDTH_B);
     to_a_ = As + a_k_ * (T::BM + T::PAD) + row;
     to_b_ = Bs + b_k_ * T::BN + col;
   }
@@ -82,9 +87,9 @@ class Copies {
       copy_async<1>(to_a_ + (buffer * T::BK + k) * (T::BM + T::PAD) + i * A_ROWS_APART, a_[i] + k,
                     depth == T::BK || a_k_ + k < depth);
     } else {
-      const int k = (c - OF_A) * B_ROWS_APART;
-      copy_async<WIDTH_B>(to_b_ + (buffer * T::BK + k) * T::BN, b_ + k * ldb_,
-                          depth == T::BK || b_k_ + k < depth);
+      const int j = (c - OF_A) % B_COLS, k = (c - OF_A) / B_COLS * B_ROWS_APART;
+      copy_async<WIDTH_B>(to_b_ + (buffer * T::BK + k) * T::BN + j * B_GROUPS * WIDTH_B,
+                          b_[j] + k * ldb_, depth == T::BK || b_k_ + k < depth);
     }
   }
 
@@ -92,7 +97,8 @@ class Copies {
   __device__ void advance(int depth = T::BK) {
 #pragma unroll
     for (int i = 0; i < A_ROWS; ++i) a_[i] += depth;
-    b_ += depth * ldb_;
+#pragma unroll
+    for (int j = 0; j < B_COLS; ++j) b_[j] += depth * ldb_;
   }
 
  private:
@@ -101,9 +107,9 @@ class Copies {
   }
 
   int64_t ldb_;
-  int a_k_, b_k_;                // the first k that it brings of a tile of A, and of B
-  const float *a_[A_ROWS], *b_;  // from where
-  float *to_a_, *to_b_;          // where to, in the first buffer
+  int a_k_, b_k_;                        // the first k that it brings of a tile of A, and of B
+  const float *a_[A_ROWS], *b_[B_COLS];  // from where
+  float *to_a_, *to_b_;                  // where to, in the first buffer
 };
 
 }  // namespace tutorial::tiled_matmul
