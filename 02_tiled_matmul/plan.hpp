@@ -24,9 +24,12 @@ struct TileSpeed {
   double unaligned;   // times as much where rows of B begin anywhere
 };
 inline constexpr TileSpeed tiles[] = {
-    {128, 256, 8, 8, 1, 158, 141, 1.12},   {64, 128, 16, 4, 3, 52.2, 40.4, 1.12},
-    {128, 64, 16, 4, 3, 54.1, 42.3, 1.03}, {96, 96, 16, 3, 4, 68, 56, 1.0},
-    {32, 256, 16, 4, 3, 48, 40.2, 1.32},   {16, 256, 16, 4, 4, 35, 20.2, 1.10},
+    {128, 256, 8, 8, 1, 159, 139, 1.10},    // step 9's
+    {64, 128, 16, 4, 3, 52.0, 41.0, 1.12},  // step 10's small one
+    {128, 64, 16, 4, 3, 54.0, 42.4, 1.04},  // for few columns
+    {96, 96, 16, 3, 4, 75.0, 53.6, 1.00},   //
+    {32, 256, 16, 4, 3, 50.7, 41.2, 1.34},  // for few rows
+    {16, 256, 16, 4, 4, 47.0, 21.6, 1.80},  //
 };
 
 /// The plan that should be done first on a device of so many multiprocessors. `aligned_b`: rows of

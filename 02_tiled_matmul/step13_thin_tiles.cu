@@ -122,10 +122,11 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
     multiply_tiles(buffer, std::true_type());
   if (tiles > 0) multiply_tiles(buffer, std::false_type());
   C += part * M * ldc;
-  if (aligned_c)
-    store<T, true>(C, M, ldc, row0 + m, col0 + n, sum, alpha, beta);
-  else
-    store<T, false>(C, M, ldc, row0 + m, col0 + n, sum, alpha, beta);
+  if (aligned_c) return store<T, true>(C, M, ldc, row0 + m, col0 + n, sum, alpha, beta);
+  __syncthreads();  // nobody reads Bs any more
+  static_assert(T::THREADS / 32 * 4 * STAGED_ROW<T> <= 2 * BK * BN, "a place for each warp");
+  store_staged<T>(C, M, ldc, row0 + warp / T::WARPS_N * T::WM, col0 + warp % T::WARPS_N * T::WN,
+                  sum, alpha, beta, &Bs[0][0][0] + warp * 4 * STAGED_ROW<T>);
 }
 
 using Kernel = decltype(thin_tiles_kernel<WarpTile<Numbers<2, 4, 1, 16, 8, 8>>, true>);

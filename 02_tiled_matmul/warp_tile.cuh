@@ -46,6 +46,38 @@ __device__ void store(float* C, int64_t M, int64_t N, int64_t row0, int64_t col0
   }
 }
 
+/// The same where rows of C begin anywhere, from step 13 on: through shared memory, so that a warp
+/// writes 32 neighbours at once, and not eight groups of four, one float of each at a time. row0
+/// and col0 are the warp's first; nobody reads the 4 · STAGED_ROW floats a warp at `staged` any
+/// more.
+template <class T>
+constexpr int STAGED_ROW = T::WN + 16;  // floats: lanes of two rows write to different banks
+template <class T>
+__device__ void store_staged(float* C, int64_t M, int64_t N, int64_t row0, int64_t col0,
+                             const float (&sum)[T::TM][T::TN], float alpha, float beta,
+                             float* staged) {
+  const int lane = threadIdx.x % 32;
+  const int lane_m = lane / 16 * 2 + lane % 2, lane_n = lane / 2 % 8;
+#pragma unroll
+  for (int i = 0; i < T::TM; ++i) {  // four rows of C, 4 apart
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < T::TN; j += 4) {
+      const float4 four = make_float4(alpha * sum[i][j], alpha * sum[i][j + 1],
+                                      alpha * sum[i][j + 2], alpha * sum[i][j + 3]);
+      store4(staged + lane_m * STAGED_ROW<T> + j * T::LANES_N + lane_n * 4, four);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int x = lane; x < T::LANES_M * T::WN; x += 32) {
+      const int64_t row = row0 + i / 4 * 4 * T::LANES_M + x / T::WN * 4 + i % 4;
+      const int64_t col = col0 + x % T::WN;
+      const float* value = staged + x / T::WN * STAGED_ROW<T> + x % T::WN;
+      if (row < M && col < N) store_scaled<1>(C + row * N + col, value, 1, beta);
+    }
+  }
+}
+
 /// From step 9 on: a thread's share of the copies of one pair of tiles. Their sources need no test
 /// while the block walks along K: a row or column beyond the edge is replaced by the last one, and
 /// what comes of it is not stored.
