@@ -46,7 +46,7 @@ __device__ void multiply(float (&sum)[TM][TN], const float (&a)[TM], const float
 /// B's rows begin ldb floats apart. Where one part is all of K, C gets alpha·A·B + beta·C. Else C
 /// is (parts, M, ldc) and gets the sums over depth_of_part elements of K each, with alpha 1 and
 /// beta 0.
-template <class T, bool ALIGNED_B>
+template <class T, bool ALIGNED_B, bool STAGED>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
     thin_tiles_kernel(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
                       int64_t ldb, int64_t ldc, int64_t depth_of_part, bool aligned_c, float alpha,
@@ -122,24 +122,34 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
     multiply_tiles(buffer, std::true_type());
   if (tiles > 0) multiply_tiles(buffer, std::false_type());
   C += part * M * ldc;
-  if (aligned_c) return store<T, true>(C, M, ldc, row0 + m, col0 + n, sum, alpha, beta);
-  __syncthreads();  // nobody reads Bs any more
-  static_assert(T::THREADS / 32 * 4 * STAGED_ROW<T> <= 2 * BK * BN, "a place for each warp");
-  store_staged<T>(C, M, ldc, row0 + warp / T::WARPS_N * T::WM, col0 + warp % T::WARPS_N * T::WN,
-                  sum, alpha, beta, &Bs[0][0][0] + warp * 4 * STAGED_ROW<T>);
+  if (STAGED) {
+    __syncthreads();  // nobody reads Bs any more
+    static_assert(T::THREADS / 32 * 4 * STAGED_ROW<T> <= 2 * BK * BN, "a place for each warp");
+    store_staged<T>(C, M, ldc, row0 + warp / T::WARPS_N * T::WM, col0 + warp % T::WARPS_N * T::WN,
+                    sum, alpha, beta, &Bs[0][0][0] + warp * 4 * STAGED_ROW<T>);
+  } else if (aligned_c) {
+    store<T, true>(C, M, ldc, row0 + m, col0 + n, sum, alpha, beta);
+  } else {
+    store<T, false>(C, M, ldc, row0 + m, col0 + n, sum, alpha, beta);
+  }
 }
 
-using Kernel = decltype(thin_tiles_kernel<WarpTile<Numbers<2, 4, 1, 16, 8, 8>>, true>);
-
-/// A tile of `tiles` in plan.hpp as kernels: for any B, and for one of aligned rows.
+/// A tile of `tiles` in plan.hpp, and its kernels: [are rows of B aligned][and those of C].
 struct TileKernels {
-  Kernel *any_b, *aligned_b;
+  decltype(&thin_tiles_kernel<WarpTile<Numbers<2, 2, 3, 8, 8, 16>>, true, true>) kernels[2][2];
   int BM, BN, BK, threads;
 };
 template <int... NUMBERS>
 constexpr TileKernels kernels_of() {
   using T = WarpTile<Numbers<NUMBERS...>>;
-  return {thin_tiles_kernel<T, false>, thin_tiles_kernel<T, true>, T::BM, T::BN, T::BK, T::THREADS};
+  // Where a block has a multiprocessor for itself, nobody multiplies while it stores.
+  constexpr bool STAGED = T::BLOCKS_PER_SM == 1;
+  return {{{thin_tiles_kernel<T, false, STAGED>, thin_tiles_kernel<T, false, false>},
+           {thin_tiles_kernel<T, true, STAGED>, thin_tiles_kernel<T, true, false>}},
+          T::BM,
+          T::BN,
+          T::BK,
+          T::THREADS};
 }
 constexpr TileKernels kernels[] = {
     kernels_of<2, 4, 1, 16, 8, 8>(),   // 128 × 256, step 9's
@@ -173,12 +183,12 @@ void thin_tiles_as(const Plan& plan, const float* A, const float* B, float* C, i
   const TileKernels& tile = kernels[plan.tile];
   const float* b = plan.copy_b ? copy : B;
   const int64_t ldb = plan.copy_b ? ld : N;
-  const auto kernel = rows_are_aligned(b, ldb) ? tile.aligned_b : tile.any_b;
+  const bool aligned_c = plan.parts > 1 || rows_are_aligned(C, N);
+  const auto kernel = tile.kernels[rows_are_aligned(b, ldb)][aligned_c];
   const int64_t blocks = ceil_div(M, tile.BM) * ceil_div(N, tile.BN) * plan.parts;
   const int64_t depth = depth_of_parts(K, plan.parts, tile.BK);
   if (plan.parts == 1)
-    kernel<<<blocks, tile.threads>>>(A, b, C, M, N, K, ldb, N, depth, rows_are_aligned(C, N), alpha,
-                                     beta);
+    kernel<<<blocks, tile.threads>>>(A, b, C, M, N, K, ldb, N, depth, aligned_c, alpha, beta);
   else
     kernel<<<blocks, tile.threads>>>(A, b, parts, M, N, K, ldb, ld, depth, true, 1, 0);
   CUDA_CHECK_LAUNCH();

@@ -37,8 +37,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
   constexpr int AHEAD = ROWS < 4 ? 32 : 16;  // loads of B on their way, as registers allow
   constexpr int TURN = AHEAD * WARPS;        // rows of B that a block takes at once
   static_assert(DEPTH % TURN == 0, "a piece of A lasts for whole turns");
-  alignas(16) __shared__ float As[DEPTH][ROWS];
-  __shared__ float sums[WARPS][ROWS][WIDTH];
+  alignas(16) __shared__ float As[DEPTH][ROWS];  // at the end the warps' sums take its place
   const int64_t across = ceil_div(N, WIDTH);
   const int64_t part = blockIdx.x / across;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -48,39 +47,40 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
   float sum[ROWS] = {};
   for (int64_t k0 = part * depth_of_part; k0 < end; k0 += DEPTH) {
     const int depth = static_cast<int>(end - k0 < DEPTH ? end - k0 : DEPTH);
-    const int turns = static_cast<int>(ceil_div(depth, TURN));
-    __syncthreads();  // nobody reads the piece before this one any more
+    const int whole = (depth + TURN - 1) / TURN * TURN;  // zeros fill up the last turn
+    if (k0 > part * depth_of_part) __syncthreads();      // nobody reads the piece before this one
     for (int m = 0; m < ROWS; ++m) {
-      for (int k = threadIdx.x; k < turns * TURN; k += THREADS) {
-        const bool inside = m < M && k < depth;  // zeros elsewhere
+      for (int k = threadIdx.x; k < whole; k += THREADS) {
+        const bool inside = m < M && k < depth;
         copy_async<1>(&As[k][m], inside ? A + m * K + k0 + k : A, inside);
       }
     }
     __pipeline_commit();
-    for (int turn = 0; turn < turns; ++turn) {
-      const int first = turn * TURN + warp;
-      const float* from = B + (k0 + first) * N + col;
+    const float* from = B + (k0 + warp) * N + col;
+    for (int k = warp; k < whole; k += TURN, from += TURN * N) {
       float b[AHEAD];
 #pragma unroll
       for (int i = 0; i < AHEAD; ++i)
-        b[i] = first + i * WARPS < depth && col < N ? __ldcs(from + i * WARPS * N) : 0;
-      if (turn == 0) {  // while B's first elements are on their way, A's piece arrives
+        b[i] = k + i * WARPS < depth && col < N ? __ldcs(from + i * WARPS * N) : 0;
+      if (k == warp) {  // while B's first elements are on their way, A's piece arrives
         __pipeline_wait_prior(0);
         __syncthreads();
       }
 #pragma unroll
       for (int i = 0; i < AHEAD; ++i) {
 #pragma unroll
-        for (int m = 0; m < ROWS; ++m) sum[m] += As[first + i * WARPS][m] * b[i];
+        for (int m = 0; m < ROWS; ++m) sum[m] += As[k + i * WARPS][m] * b[i];
       }
     }
   }
   // A column's sums, one from each warp, are added in the warps' order.
-  for (int m = 0; m < ROWS; ++m) sums[warp][m][lane] = sum[m];
+  float* sums = &As[0][0];  // (WARPS, ROWS, WIDTH)
+  __syncthreads();
+  for (int m = 0; m < ROWS; ++m) sums[(warp * ROWS + m) * WIDTH + lane] = sum[m];
   __syncthreads();
   if (warp >= M || col >= ldc) return;
   float total = 0;
-  for (int w = 0; w < WARPS; ++w) total += sums[w][warp][lane];
+  for (int w = 0; w < WARPS; ++w) total += sums[(w * ROWS + warp) * WIDTH + lane];
   store_scaled<1>(C + (part * M + warp) * ldc + col, &total, alpha, beta);
 }
 

@@ -116,7 +116,7 @@ TEST_CASE("few_rows is right for one to five rows, in one part and in several", 
   const Step<Launcher> step = step_of(&few_rows);
   for (int64_t M = 1; M <= MOST_FEW_ROWS + 1; ++M) {  // five rows are step 13's
     check_step(step, {M, 33, 40});
-    check_step(step, {M, 70, 1030}, {1, 2, 3}, 2.5f, -3);  // two parts; beta·C is added once
+    check_step(step, {M, 70, 1031}, {1, 2, 3}, 2.5f, -3);  // two parts; beta·C is added once
     check_step(step, {M, 3, 2}, {}, 1, 1);
   }
   check_step(step, {1, 4300, 20});                 // more than one block a multiprocessor
