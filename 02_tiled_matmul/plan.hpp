@@ -29,7 +29,7 @@ inline constexpr TileSpeed tiles[] = {
     {128, 64, 16, 4, 3, 54.0, 42.4, 1.04},  // for few columns
     {96, 96, 16, 3, 4, 75.0, 53.6, 1.00},   // for what lies in between
     {32, 256, 16, 4, 3, 50.7, 41.2, 1.34},  // for few rows
-    {16, 256, 16, 4, 4, 47.0, 24.0, 1.80},  // for very few
+    {16, 256, 16, 4, 4, 60.0, 25.0, 1.80},  // for very few
 };
 
 /// The plan that should be done first on a device of so many multiprocessors. `aligned_b`: rows of

@@ -1,4 +1,4 @@
-// Words of steps 7 to 11: the tile of a block that is made of warps' tiles.
+// Words of steps 7 to 13: the tile of a block that is made of warps' tiles.
 #pragma once
 
 #include "common/kernel/async_copy.cuh"
@@ -74,6 +74,20 @@ __device__ void store_staged(float* C, int64_t M, int64_t N, int64_t row0, int64
       const int64_t col = col0 + x % T::WN;
       const float* value = staged + x / T::WN * STAGED_ROW<T> + x % T::WN;
       if (row < M && col < N) store_scaled<1>(C + row * N + col, value, 1, beta);
+    }
+  }
+}
+
+/// From step 12 on, step 9's: sum (TM, TN) += a (TM) times b (TN), to and fro, so that from one
+/// product to the next a or b stays.
+template <int TM, int TN>
+__device__ void multiply_patch(float (&sum)[TM][TN], const float (&a)[TM], const float (&b)[TN]) {
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; ++j) {
+      const int turn = i % 2 == 0 ? j : TN - 1 - j;
+      sum[i][turn] += a[i] * b[turn];
     }
   }
 }
