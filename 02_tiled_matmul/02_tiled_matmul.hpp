@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ inline constexpr Tile SPLIT_PATCH = {
     .rows = 128, .cols = 128, .thread_rows = 8, .thread_cols = 8, .thread_col_parts = 2};
 
 Launcher shared_tile, register_tile, conflict_free, vectorised, alpha_beta, pipelined, warp_tile,
-    fragments_ahead, spread_copies, tile_by_size, padded_rows;
+    fragments_ahead, spread_copies, tile_by_size, padded_rows, split_k, thin_tiles, few_rows;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "shared_tile",
@@ -79,12 +80,40 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = padded_rows,
      .idea = "rows of B that begin anywhere are first copied into aligned ones",
      .features = ALPHA_BETA},
+    {.name = "split_k",
+     .launch = split_k,
+     .idea = "blocks share a long K where C has few tiles",
+     .features = ALPHA_BETA},
+    {.name = "thin_tiles",
+     .launch = thin_tiles,
+     .idea = "tiles of six shapes, chosen by an estimate of their time",
+     .features = ALPHA_BETA},
+    {.name = "few_rows",
+     .launch = few_rows,
+     .idea = "up to four rows: B is read once, straight into registers",
+     .features = ALPHA_BETA},
 };
 
 /// Step 10 for a B whose rows begin ldb >= N floats apart. What lies between them is read, too, and
 /// comes to nothing.
 void tile_by_size_strided(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
                           int64_t ldb, float alpha, float beta);
+
+/// Step 11's copy of B, with rows that begin ⌈N/4⌉·4 floats apart; nullptr if there is no memory.
+/// Whoever takes it gives it back (stream_memory.hpp).
+float* aligned_copy(const float* B, int64_t K, int64_t N);
+
+/// In how many parts step 12 cuts K on a device of so many multiprocessors. With one it is step 11.
+int64_t parts_of_k(int64_t M, int64_t N, int64_t K, int multiprocessors);
+
+/// Up to so many rows step 14 has its own kernel, and then it cuts K in so many parts.
+inline constexpr int64_t MOST_FEW_ROWS = 4;
+int64_t parts_of_few_rows(int64_t N, int64_t K, int multiprocessors);
+
+/// The letters in the steps' headers: the sizes, and what steps 12 to 14 choose for them. S parts
+/// of K; rows of a part, or of C, LDC floats apart; step 13's tile BM × BN.
+std::map<std::string, int64_t> symbols_of(Launcher* step, const float* B, int64_t M, int64_t N,
+                                          int64_t K);
 
 /// For a step without ALPHA_BETA: refuses what it cannot do, before it launches.
 inline void require_plain_product(const char* step, float alpha, float beta) {

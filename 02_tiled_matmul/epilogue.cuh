@@ -1,4 +1,4 @@
-// What becomes of a finished sum: the epilogue of steps 5 to 11.
+// What becomes of a finished sum: the epilogue of steps 5 to 14.
 #pragma once
 
 #include "common/kernel/vector4.cuh"

@@ -75,9 +75,11 @@ void body(Chapter& chapter) {
   const auto restore = [&](float* C) {
     if (c != nullptr) CUDA_CHECK(cudaMemcpy(C, c, M * N * sizeof(float), cudaMemcpyDeviceToDevice));
   };
-  for (const auto& step : steps)
+  for (const auto& step : steps) {
+    chapter.symbols(symbols_of(step.launch, b, M, N, K));
     chapter.run(
         step, [&](float* C) { step.launch(a, b, C, M, N, K, alpha, beta); }, restore);
+  }
   const CublasHandle handle;
   chapter.vendor(
       "cuBLAS", [&](float* C) { row_major_gemm(handle, M, N, K, alpha, a, b, beta, C); }, restore);

@@ -12,6 +12,7 @@
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/vector4.cuh"
+#include "stream_memory.hpp"
 
 namespace tutorial::tiled_matmul {
 namespace {
@@ -27,37 +28,27 @@ __global__ void pad_rows(const float* B, float* padded, int64_t K, int64_t N, in
       padded[k * ldb + n] = n < N ? B[k * N + n] : 0;
 }
 
-/// Memory for the work that comes next in the stream; nullptr if there is not enough. The device's
-/// pool keeps for the next call what is given back. By default it would return it to the system
-/// when the host waits the next time, and getting it anew takes as long as the copy.
-float* allocate(int64_t floats) {
-  int device;
-  cudaMemPool_t pool;
-  uint64_t all = UINT64_MAX;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetDefaultMemPool(&pool, device));
-  CUDA_CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
-  float* memory = nullptr;
-  if (cudaMallocAsync(&memory, floats * sizeof(float), nullptr) == cudaSuccess) return memory;
-  static_cast<void>(cudaGetLastError());  // not an error of the caller's
-  return nullptr;
-}
-
 }  // namespace
+
+float* aligned_copy(const float* B, int64_t K, int64_t N) {
+  const int64_t ldb = ceil_div(N, 4) * 4;
+  float* padded = allocate(K * ldb);
+  if (padded == nullptr) return nullptr;
+  pad_rows<<<std::min(K, MAX_BLOCKS), THREADS>>>(B, padded, K, N, ldb);
+  CUDA_CHECK_LAUNCH();
+  return padded;
+}
 
 // The rule: a B whose rows are not aligned is copied, unless C is so wide and low that each element
 // of B is used too seldom, or there is no memory for the copy. Then step 10 takes B as it is.
 void padded_rows(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
                  float alpha, float beta) {
-  const int64_t ldb = ceil_div(N, 4) * 4;
   const bool is_read = M > 0 && N > 0 && K > 0 && alpha != 0;
   const bool pays = is_read && !rows_are_aligned(B, N) && N <= TOO_WIDE * M;
-  float* padded = pays ? allocate(K * ldb) : nullptr;
+  float* padded = pays ? aligned_copy(B, K, N) : nullptr;
   if (padded == nullptr) return tile_by_size(A, B, C, M, N, K, alpha, beta);
-  pad_rows<<<std::min(K, MAX_BLOCKS), THREADS>>>(B, padded, K, N, ldb);
-  CUDA_CHECK_LAUNCH();
-  tile_by_size_strided(A, padded, C, M, N, K, ldb, alpha, beta);
-  CUDA_CHECK(cudaFreeAsync(padded, nullptr));
+  tile_by_size_strided(A, padded, C, M, N, K, ceil_div(N, 4) * 4, alpha, beta);
+  release(padded);
 }
 
 }  // namespace tutorial::tiled_matmul

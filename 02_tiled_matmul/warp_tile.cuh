@@ -1,4 +1,4 @@
-// Words of steps 7 to 11: the tile of a block that is made of warps' tiles.
+// Words of steps 7 to 13: the tile of a block that is made of warps' tiles.
 #pragma once
 
 #include "common/kernel/async_copy.cuh"
@@ -46,6 +46,52 @@ __device__ void store(float* C, int64_t M, int64_t N, int64_t row0, int64_t col0
   }
 }
 
+/// The same where rows of C begin anywhere, from step 13 on: through shared memory, so that a warp
+/// writes 32 neighbours at once, and not eight groups of four, one float of each at a time. row0
+/// and col0 are the warp's first; nobody reads the 4 · STAGED_ROW floats a warp at `staged` any
+/// more.
+template <class T>
+constexpr int STAGED_ROW = T::WN + 16;  // floats: lanes of two rows write to different banks
+template <class T>
+__device__ void store_staged(float* C, int64_t M, int64_t N, int64_t row0, int64_t col0,
+                             const float (&sum)[T::TM][T::TN], float alpha, float beta,
+                             float* staged) {
+  const int lane = threadIdx.x % 32;
+  const int lane_m = lane / 16 * 2 + lane % 2, lane_n = lane / 2 % 8;
+#pragma unroll
+  for (int i = 0; i < T::TM; ++i) {  // four rows of C, 4 apart
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < T::TN; j += 4) {
+      const float4 four = make_float4(alpha * sum[i][j], alpha * sum[i][j + 1],
+                                      alpha * sum[i][j + 2], alpha * sum[i][j + 3]);
+      store4(staged + lane_m * STAGED_ROW<T> + j * T::LANES_N + lane_n * 4, four);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int x = lane; x < T::LANES_M * T::WN; x += 32) {
+      const int64_t row = row0 + i / 4 * 4 * T::LANES_M + x / T::WN * 4 + i % 4;
+      const int64_t col = col0 + x % T::WN;
+      const float* value = staged + x / T::WN * STAGED_ROW<T> + x % T::WN;
+      if (row < M && col < N) store_scaled<1>(C + row * N + col, value, 1, beta);
+    }
+  }
+}
+
+/// From step 12 on, step 9's: sum (TM, TN) += a (TM) times b (TN), to and fro, so that from one
+/// product to the next a or b stays.
+template <int TM, int TN>
+__device__ void multiply_patch(float (&sum)[TM][TN], const float (&a)[TM], const float (&b)[TN]) {
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; ++j) {
+      const int turn = i % 2 == 0 ? j : TN - 1 - j;
+      sum[i][turn] += a[i] * b[turn];
+    }
+  }
+}
+
 /// From step 9 on: a thread's share of the copies of one pair of tiles. Their sources need no test
 /// while the block walks along K: a row or column beyond the edge is replaced by the last one, and
 /// what comes of it is not stored.
@@ -53,10 +99,13 @@ template <class T, int WIDTH_B>
 class Copies {
  public:
   static constexpr int A_ROWS_APART = T::THREADS / 8;  // 8 threads side by side along K
-  static constexpr int B_GROUPS = T::BN / WIDTH_B;     // threads side by side along a row of B
+  // Threads side by side along a row of B; each brings B_COLS groups of it where they are too few.
+  static constexpr int B_COLS = ceil_div(T::BN / WIDTH_B, T::THREADS);
+  static constexpr int B_GROUPS = T::BN / WIDTH_B / B_COLS;
   static constexpr int B_ROWS_APART = T::THREADS / B_GROUPS;
   static constexpr int A_ROWS = T::BM / A_ROWS_APART, OF_A = A_ROWS * (T::BK / 8);
-  static constexpr int COUNT = OF_A + T::BK / B_ROWS_APART;
+  static constexpr int COUNT = OF_A + B_COLS * (T::BK / B_ROWS_APART);
+  static_assert(T::BM % A_ROWS_APART == 0, "whole columns of A");
   static_assert(T::THREADS % B_GROUPS == 0 && T::BK % B_ROWS_APART == 0, "whole rows of B");
 
   /// For tiles of A from row row0 on, and of B from column col0 on. Rows of B begin ldb floats
@@ -69,7 +118,9 @@ class Copies {
 #pragma unroll
     for (int i = 0; i < A_ROWS; ++i)
       a_[i] = A + smaller(row0 + row + i * A_ROWS_APART, M - 1) * K + a_k_;
-    b_ = B + b_k_ * ldb + smaller(col0 + col, ldb - WIDTH_B);
+#pragma unroll
+    for (int j = 0; j < B_COLS; ++j)
+      b_[j] = B + b_k_ * ldb + smaller(col0 + col + j * B_GROUPS * WIDTH_B, ldb - WIDTH_B);
     to_a_ = As + a_k_ * (T::BM + T::PAD) + row;
     to_b_ = Bs + b_k_ * T::BN + col;
   }
@@ -82,9 +133,9 @@ class Copies {
       copy_async<1>(to_a_ + (buffer * T::BK + k) * (T::BM + T::PAD) + i * A_ROWS_APART, a_[i] + k,
                     depth == T::BK || a_k_ + k < depth);
     } else {
-      const int k = (c - OF_A) * B_ROWS_APART;
-      copy_async<WIDTH_B>(to_b_ + (buffer * T::BK + k) * T::BN, b_ + k * ldb_,
-                          depth == T::BK || b_k_ + k < depth);
+      const int j = (c - OF_A) % B_COLS, k = (c - OF_A) / B_COLS * B_ROWS_APART;
+      copy_async<WIDTH_B>(to_b_ + (buffer * T::BK + k) * T::BN + j * B_GROUPS * WIDTH_B,
+                          b_[j] + k * ldb_, depth == T::BK || b_k_ + k < depth);
     }
   }
 
@@ -92,7 +143,8 @@ class Copies {
   __device__ void advance(int depth = T::BK) {
 #pragma unroll
     for (int i = 0; i < A_ROWS; ++i) a_[i] += depth;
-    b_ += depth * ldb_;
+#pragma unroll
+    for (int j = 0; j < B_COLS; ++j) b_[j] += depth * ldb_;
   }
 
  private:
@@ -101,9 +153,9 @@ class Copies {
   }
 
   int64_t ldb_;
-  int a_k_, b_k_;                // the first k that it brings of a tile of A, and of B
-  const float *a_[A_ROWS], *b_;  // from where
-  float *to_a_, *to_b_;          // where to, in the first buffer
+  int a_k_, b_k_;                        // the first k that it brings of a tile of A, and of B
+  const float *a_[A_ROWS], *b_[B_COLS];  // from where
+  float *to_a_, *to_b_;                  // where to, in the first buffer
 };
 
 }  // namespace tutorial::tiled_matmul

@@ -23,6 +23,12 @@ chapter,step,kind,median_ms,of_vendor,of_bound,flop,bytes,options
 01_a,vendor's,vendor,10.04,1,0.8,1e9,2e6,--m 8 --kernel one --kernel two
 01_a,apart,step,9.994,,,,,--part p --m 8
 """
+SIZES = """\
+chapter,step,kind,median_ms,of_vendor,of_bound,flop,bytes,options
+03_c,one,step,1,,0.5,1e6,2e6,--m 1 --n 4 --kernel one
+03_c,vendor's,vendor,1,,0.5,1e6,2e6,--m 1 --n 4 --kernel one
+03_c,one,step,2,,0.25,6.4e7,2e6,--m 64 --n 4 --kernel one
+"""
 FIGURES = """\
 chapter,options,kernel,ns,ffma,shared_loads,load_conflicts,store_conflicts,lanes,barrier
 01_a,--m 4,k,2500000,64,2,99999,0,31.96,0.5
@@ -57,6 +63,14 @@ TABLES = """\
 | apart | 9.99 |
 
 <!-- end of table -->
+<!-- sizes from D/03.csv of one -->
+
+| M | FLOP per byte | ms | GFLOP/s | GB/s | bound by |
+|--:|--:|--:|--:|--:|---|
+| 1 | 0.500 | 1.00 | 1 | 2 | memory |
+| 64 | 32.0 | 2.00 | 32 | 1 | arithmetic |
+
+<!-- end of table -->
 <!-- steps from D/01.csv at --m 4 --n 4: lanes, barrier -->
 
 | step | ms | of vendor's | of the bound | lanes at work | stall: barrier |
@@ -83,7 +97,7 @@ SOURCE = "// one\nvoid f() {\n  int x = 1;\n\n  if (x) {\n    g();\n  }\n}\n\nvo
 class Pages(Scratch):
     def setUp(self):
         super().setUp()
-        for path, text in {"docs/results/D/01.csv": TIMES, "docs/results/D/figures.csv": FIGURES,
+        for path, text in {"docs/results/D/01.csv": TIMES, "docs/results/D/03.csv": SIZES, "docs/results/D/figures.csv": FIGURES,
                            "docs/results/NVIDIA_H200/01.csv": TIMES, "docs/results/NVIDIA_H200/figures.csv": FIGURES,
                            "docs/results/NVIDIA_H200/some.txt": "copies: 0.275 ms",
                            "a/step.cu": SOURCE, "docs/setup.md": "# Set up\n", "README.md": "# A\n"}.items():

@@ -4,9 +4,10 @@
 usage: common/tools/bench.py [NN]...         (no word: all chapters; ./learn bench builds first)
 
 Runs build/gpu/NN_name/NN_name at each size below, then common/tools/bench_torch.py at the same sizes if Python has
-PyTorch. Writes docs/results/<device>/NN.csv, and NN_lengths.csv where a chapter has such sizes (RESULTS overrides the
-folder): what the program's --csv writes, with the options, the driver, the toolkit, the date and the commit (COMMIT
-overrides what git says) at the end of each line. A file changes only when every kernel at every size was right.
+PyTorch. Writes docs/results/<device>/NN.csv, and NN_lengths.csv and the like where a chapter has such sizes (RESULTS
+overrides the folder): what the program's --csv writes, with the options, the driver, the toolkit, the date and the
+commit (COMMIT overrides what git says) at the end of each line. A file changes only when every kernel at every size
+was right.
 """
 import importlib.util
 import shutil
@@ -35,6 +36,13 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size("--m 4096 --n 4096 --k 4095"),
         Size("--m 1000 --n 3000 --k 777"),
     ],
+    "02_shapes": [  # from step 11 on
+        *(Size(f"--m {m} --n {n} --k {k}", last=4) for m, n, k in (
+            (1, 4096, 4096), (1, 8192, 8192), (1, 4097, 4099), (8, 8192, 8192), (32, 4096, 4096), (64, 4096, 11008),
+            (100, 100, 100000), (128, 128, 65536), (257, 4099, 3001), (300, 5000, 2500), (4097, 500, 999),
+            (8191, 511, 1025), (16384, 96, 8192), (20000, 64, 20000))),
+    ],
+    "02_rows": [Size(f"--m {2**i} --n 4096 --k 4096", last=1) for i in range(11)],
     "03": [
         Size("--batch 128 --m 1024 --n 1024 --k 64 --mask causal"),
         Size("--batch 128 --m 1024 --n 1024 --k 64 --mask window:128"),

@@ -8,6 +8,8 @@ A page says between two comments what stands there; FILE is below docs/results:
   <!-- times from FILE [part NAME] [sizes 1 3 4] [of ROW] -->
                                                    a line a step, a column a size: milliseconds, and the speed beside
                                                    the vendor's row, or ROW
+  <!-- sizes from FILE of STEP -->                 a line a size: FLOP per byte, milliseconds, GFLOP/s, GB/s, and whether
+                                                   memory or arithmetic bounds it
   <!-- counters from FILE [part NAME]: issue_percent, dispatch_stall -->
                                                    of common/tools/profile_steps.py figures, for this chapter
   <!-- sanitizers from FILE -->                    how many mistakes each tool of compute-sanitizer reports
@@ -72,6 +74,23 @@ def times(path, part, sizes, other):
 
     return project.markdown(["", *by_size], [[name, *(cell(rows, name) for rows in by_size.values())]
                                              for name in steps], "l" + "r" * len(by_size))
+
+
+def sizes_of(path, step):
+    """A line a size, for one step. The highest ceiling that its sizes come under is the arithmetic's."""
+    rows = [row for row in project.read_csv(path) if row["step"] == step and row["median_ms"]]
+    if not rows:
+        raise ValueError(f"there is no {step} in {path}")
+    options = [dict(pair.split(" ") for pair in problem(row["options"]).split(", ")) for row in rows]
+    varied = [name for name in options[0] if len({size[name] for size in options}) > 1]
+    ceilings = [float(row["flop"]) / float(row["median_ms"]) / float(row["of_bound"]) for row in rows]
+    table = []
+    for row, size, ceiling in zip(rows, options, ceilings):
+        ms, flop, moved = (float(row[name]) for name in ("median_ms", "flop", "bytes"))
+        table.append([*(size[name] for name in varied), digits(flop / moved), digits(ms), f"{flop / ms / 1e6:.0f}",
+                      f"{moved / ms / 1e6:.0f}", "arithmetic" if ceiling > 0.99 * max(ceilings) else "memory"])
+    return project.markdown([*(name.upper() for name in varied), "FLOP per byte", "ms", "GFLOP/s", "GB/s", "bound by"],
+                            table, "r" * (len(varied) + 4) + "l")
 
 
 def steps(path, chapter, options, other, names):
@@ -182,6 +201,8 @@ def table(page, marker):
         return steps(RESULTS / match[1], chapter_of(page), match[2], match[3], named(match[4]))
     if match := re.fullmatch(r"times from (\S+)(?: part (\S+))?(?: sizes ([\d ]*\d))?(?: of (.*))?", marker):
         return times(RESULTS / match[1], match[2], [int(size) for size in (match[3] or "").split()], match[4])
+    if match := re.fullmatch(r"sizes from (\S+) of (\S+)", marker):
+        return sizes_of(RESULTS / match[1], match[2])
     if match := re.fullmatch(r"counters from (\S+)(?: part (\S+))?: (.*)", marker):
         return counters(RESULTS / match[1], match[2], chapter_of(page), named(match[3]))
     if match := re.fullmatch(r"sanitizers from (\S+)", marker):

@@ -525,3 +525,78 @@ def padded_rows():
             fig.line(left + i * cell - 0.5, y - 6, left + i * cell - 0.5, y + 36, TEXT, 1.5)
     fig.text(left, 250, "vertical lines: multiples of 16 bytes", 12.5)
     return fig
+
+
+# ---- steps 12 to 14
+
+@figure("02_split_k")
+def split_k():
+    fig = Figure(760, 250, "One tile of C and a long K: A's band and B's band are cut into three parts along K, three blocks make a "
+                           "tile of sums each, and a second kernel adds the three, first to last, into the tile of C")
+    left, top, part = 20, 44, 96
+    fig.text(left, 24, "A: a band of rows, cut along K", 12.5, BLUE, bold=True)
+    fig.text(left, 114, "B: a band of columns (drawn lying)", 12.5, ORANGE, bold=True)
+    for i in range(3):
+        x = left + i * (part + 8)
+        box(fig, x, top, part, 30, f"part {i}", BLUE, HALF - 0.15 * (i % 2))
+        box(fig, x, top + 80, part, 30, f"part {i}", ORANGE, HALF - 0.15 * (i % 2))
+        fig.arrow(x + part / 2, 158, x + part / 2, 184, width=1.5)
+        box(fig, x, 188, part, 40, f"block {i}: sums", GREEN, PALE)
+    x = left + 3 * (part + 8)
+    fig.arrow(x, 208, x + 74, 208, width=2)
+    fig.lines(x + 2, 168, ["second kernel,", "in this order"], 12, 16)
+    fig.text(x + 84, 213, "0 + 1 + 2", 15, bold=True)
+    fig.arrow(x + 166, 208, x + 206, 208, width=2)
+    box(fig, x + 212, 184, 110, 48, "tile of C", GREEN, HALF, 14)
+    fig.lines(x + 212, 44, ["alpha and beta", "come last, once"], 12.5, 18)
+    fig.arrow(x + 262, 76, x + 262, 180, GREY, 1.2, "4 3")
+    return fig
+
+
+@figure("02_thin_tiles")
+def thin_tiles():
+    fig = Figure(760, 270, "The six tiles to scale: 128×256, 64×128, 128×64, 96×96, 32×256 and 16×256; and a C of 257 rows, which "
+                           "tiles of 64 rows cover with 320 rows and tiles of 96 with 288")
+    scale, x = 0.5, 20
+    fig.heading(20, 22, "six tiles, to scale")
+    places = ((128, 256, 20, 44), (64, 128, 20, 136), (128, 64, 104, 136), (96, 96, 156, 136), (32, 256, 222, 136), (16, 256, 222, 180))
+    for rows, cols, x, y in places:
+        box(fig, x, y, cols * scale, rows * scale, f"{rows}×{cols}" if rows > 24 and cols > 64 else "", GREEN, PALE, 11.5)
+    fig.text(222 + 128 + 8, 184, "16×256", 11.5, middle=True)
+    fig.text(120, 214, "128×64", 11.5, anchor="middle")
+    left = 470
+    fig.heading(left, 22, "257 rows of C")
+    for n, (height, count, note) in enumerate(((64, 5, "5 · 64 = 320"), (96, 3, "3 · 96 = 288"))):
+        x = left + n * 140
+        for i in range(count):
+            fig.rect(x, 44 + i * height * scale, 90, height * scale - 1, GREEN, PALE, 1)
+        over = count * height - 257
+        fig.rect(x, 44 + 257 * scale, 90, over * scale - 1, RED, HALF, 0)
+        fig.text(x, 44 + 320 * scale + 20, note, 12.5)
+        fig.text(x, 44 + 320 * scale + 38, f"{over} for nothing", 12, RED)
+    return fig
+
+
+@figure("02_few_rows")
+def few_rows():
+    fig = Figure(760, 236, "One row of A and a strip of 32 columns of B: warp 0 takes rows 0, 16, 32 of the strip, warp 1 rows 1, 17, "
+                           "33; each lane has a column and a sum, and at the end the sums of the 16 warps are added")
+    left, cell = 250, 12
+    fig.text(20, 24, "A: a piece of its row", 12.5, BLUE, bold=True)
+    for i in range(16):
+        fig.rect(20 + i * cell, 36, cell - 1, 20, BLUE, HALF if i in (0, 8) else PALE, 0)
+    fig.lines(20, 84, ["In shared memory. An element serves", "a warp: all lanes read one word."], 12, 17)
+    fig.text(left + 32, 24, "B: a strip of 32 columns, each row 128 bytes", 12.5, ORANGE, bold=True)
+    for row in range(10):
+        for col in range(32):
+            fig.rect(left + 32 + col * 9, 36 + row * 13, 8, 12, ORANGE, HALF if row % 8 == 0 else PALE, 0)
+        name = {0: "warp 0", 1: "warp 1", 8: "warp 0 again"}.get(row)
+        if name:
+            fig.text(left + 24, 43 + row * 13, name, 11.5, anchor="end", middle=True)
+    fig.text(left + 32 + 296, 75, "…", 14)
+    fig.arrow(left + 32 + 144, 170, left + 32 + 144, 190, width=1.5)
+    for col in range(32):
+        fig.rect(left + 32 + col * 9, 194, 8, 14, GREEN, HALF, 0)
+    fig.text(left + 32, 226, "32 elements of C: a sum a lane, then over the 16 warps in order", 12)
+    fig.lines(left + 340, 100, ["A lane has up to 32 loads", "on their way at once."], 12, 17)
+    return fig

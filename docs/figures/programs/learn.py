@@ -28,7 +28,7 @@ def learn():
     report = next(match["text"] for match in page_outputs.BLOCK.finditer(MISTAKES.read_text())
                   if match["what"] == "02/no_barrier_before_next_load").splitlines()
     whole = Figure(WIDTH, 560, "A forgotten barrier and the report that names both lines of the race, the line that "
-                               "mends it, and the eleven steps of chapter 02 on their way past cuBLAS")
+                               "mends it, and the fourteen steps of chapter 02 on their way past cuBLAS")
     y = terminal(whole, 20, "You forget a barrier. The tests say where:",
                  [("$ ./learn test 02", TEXT)] + [(line, RED if line.startswith("race") else
                                                    GREEN if "likely" in line else TEXT) for line in report])
