@@ -47,23 +47,23 @@ int64_t multiprocessors() {
   return count;
 }
 
-Cut cut_of(int64_t M, int64_t N, int64_t multiprocessors) {
-  const int64_t strips = ceil_div(M, STRIP), tiles = ceil_div(N, TILE);
-  int64_t best_time = INT64_MAX;
-  Cut best;
-  for (int64_t wanted = 1; wanted <= std::min(tiles, multiprocessors); ++wanted) {
-    const int64_t tiles_a_block = ceil_div(tiles, wanted), parts = ceil_div(tiles, tiles_a_block);
-    // In tiles: as many blocks after one another as the busiest multiprocessor has.
-    const int64_t time = ceil_div(strips * parts, multiprocessors) * tiles_a_block;
-    if (time >= best_time) continue;
-    best_time = time;
-    best = {.points = tiles_a_block * TILE, .parts = parts};
-  }
-  return best;
+Cut cut_of(const Search& s, int64_t most_blocks) {
+  Cut cut = {.strips = ceil_div(s.M, STRIP),
+             .tiles = ceil_div(s.N, TILE),
+             .pieces = std::max<int64_t>(1, ceil_div(s.D, DEPTH))};
+  cut.blocks = std::min(cut.strips * cut.tiles, most_blocks);
+  return cut;
 }
 
 Cut cut_of(const Search& s) {
-  return cut_of(s.M, s.N, multiprocessors());
+  return cut_of(s, std::min(multiprocessors() * (256 / TILE), grid_limit.x));
+}
+
+// A share has `least` tiles or one more. A strip can begin with the last tile of one.
+int64_t Cut::parts() const {
+  if (blocks == 0) return 1;
+  const int64_t least = strips * tiles / blocks;
+  return 1 + ceil_div(tiles - 1, least);
 }
 
 // ---- the workspace
@@ -71,17 +71,20 @@ Cut cut_of(const Search& s) {
 namespace {
 
 struct Sizes {
-  int64_t product, keys;
+  int64_t packed, product, keys;
 };
 Sizes sizes_of(const Search& s, bool with_product) {
-  return {.product = with_product ? s.M * (ceil_div(s.N, 4) * 4) : 0,
-          .keys = s.M * cut_of(s).parts * (s.k + SPARE)};
+  const Cut cut = cut_of(s);
+  return {.packed = (cut.strips * STRIP + cut.tiles * TILE) * cut.pieces * DEPTH,
+          .product = with_product ? s.M * (ceil_div(s.N, 4) * 4) : 0,
+          .keys = s.M * cut.parts() * (s.k + SPARE)};
 }
 
 }  // namespace
 
 Workspace::Workspace(const Search& s, bool with_product)
-    : product(sizes_of(s, with_product).product),
+    : packed(sizes_of(s, with_product).packed),
+      product(sizes_of(s, with_product).product),
       keys(sizes_of(s, with_product).keys),
       norms(s.N),
       about_points(2),
@@ -90,7 +93,7 @@ Workspace::Workspace(const Search& s, bool with_product)
 
 double Workspace::bytes(const Search& s, bool with_product) {
   const Sizes sizes = sizes_of(s, with_product);
-  return 4.0 * sizes.product + 8.0 * sizes.keys + 4.0 * s.N + 8.0 * s.M + 4.0 * s.M * s.k;
+  return 4.0 * sizes.packed + 4.0 * sizes.product + 8.0 * sizes.keys + 4.0 * s.N + 8.0 * s.M + 4.0 * s.M * s.k;
 }
 
 }  // namespace tutorial::masked_bmm::nearest

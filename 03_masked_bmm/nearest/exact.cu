@@ -4,7 +4,8 @@
 // FLOP            3·M·c·D in double for c candidates a row, 2·(M + N)·D for the norms
 // asked for by norms_kernel   loads 4·N·D bytes, stores 4·N bytes
 // asked for by finish_kernel  loads 8·M·parts·c + 4·M·D·(1 + 2·c) bytes, stores 8·M·k bytes
-// asked for by scan_kernel    loads 4 bytes, stores 0 bytes
+// asked for by scan_kernel    loads 8·512·scans + 8·doubtful·N·D bytes, stores 8·doubtful·k bytes,
+//                             for `scans` blocks
 #include <algorithm>
 #include <climits>
 
@@ -209,7 +210,7 @@ void finish(const Search& s, const float* A, const float* B, int64_t parts, int6
                   WARPS * 2 * listed * sizeof(Key)>>>(look);
   CUDA_CHECK_LAUNCH();
   if (!look.is_distance) return;
-  scan_kernel<<<static_cast<unsigned>(std::min(s.M, multiprocessors())), SCAN_THREADS>>>(look);
+  scan_kernel<<<static_cast<unsigned>(std::min({s.M, multiprocessors(), grid_limit.x})), SCAN_THREADS>>>(look);
   CUDA_CHECK_LAUNCH();
 }
 

@@ -11,6 +11,7 @@ namespace tutorial::masked_bmm::nearest {
 __device__ inline void merge(Key* list, int listed, Key mine) {
   const int lane = threadIdx.x % 32;
   const int count = 32 - __clz(__ballot_sync(0xffffffffu, mine != NOTHING));
+  if (count == 0) return;
   int place_of_mine = 0;
   for (int other = 0; other < count; ++other)
     place_of_mine += __shfl_sync(0xffffffffu, mine, other) < mine;

@@ -16,6 +16,8 @@
 // further. Without queries nothing is launched. A, B and out do not overlap.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -45,16 +47,31 @@ void require_possible(const Search& search);
 
 // ---- how the work is cut (cut.cpp)
 
-inline constexpr int STRIP = 128;  // queries of a block
-inline constexpr int TILE = 256;   // points at a time
+inline constexpr int STRIP = 128;  // queries of a tile
+#ifndef VTILE
+#define VTILE 256
+#endif
+inline constexpr int TILE = VTILE;   // points of a tile
+inline constexpr int DEPTH = 8;    // of D at a time: a piece
 
-/// A block walks along `points` points, a multiple of TILE; `parts` blocks do a strip.
+/// How a search is cut: all tiles of all strips, in a row, are shared out evenly.
 struct Cut {
-  int64_t points = TILE, parts = 1;
+  int64_t strips = 0, tiles = 0, pieces = 0;  // strips; tiles of a strip; pieces of a tile
+  int64_t blocks = 0;
+
+  /// Where the share of a block begins.
+  __host__ __device__ int64_t first_tile(int64_t block) const {
+    return strips * tiles * block / blocks;
+  }
+  /// Whose share has this tile.
+  __host__ __device__ int64_t block_of(int64_t tile) const {
+    return ((tile + 1) * blocks - 1) / (strips * tiles);
+  }
+  /// The most blocks that share a strip.
+  int64_t parts() const;
 };
-/// The rule: as few parts as let the busiest of the multiprocessors be done first. A block takes
-/// all of one.
-Cut cut_of(int64_t M, int64_t N, int64_t multiprocessors);
+/// The rule: a block for each multiprocessor, but no more than there are tiles.
+Cut cut_of(const Search& search, int64_t most_blocks);
 Cut cut_of(const Search& search);  // for the device at hand
 int64_t multiprocessors();         // which has so many
 
@@ -69,6 +86,7 @@ struct Workspace {
   explicit Workspace(const Search& search, bool with_product = true);
   static double bytes(const Search& search, bool with_product = true);
 
+  DeviceBuffer<float> packed;   // A and B, piece by piece (pack.cu)
   DeviceBuffer<float> product;  // (M, N), a row begins at a multiple of 16 bytes: step 1's
   DeviceBuffer<Key> keys;       // (M, parts, k + SPARE): what is left of each row
   DeviceBuffer<float> norms;    // (N): |b|², NaN for what is too large or not a number
@@ -115,6 +133,15 @@ void require_can_do(const char* step, const Search& search);
 /// The second half of step 1, also used after cuBLAS: rows of C begin `row_floats` apart.
 void row_minimum(const Search& search, const float* C, int64_t row_floats, Workspace& workspace,
                  float* out);
+
+// ---- what all steps share (pack.cu)
+
+/// A and B as the tiles want them: a piece is DEPTH rows of STRIP queries or TILE points; then
+/// comes the next piece of the same, then the next strip or tile. Zeros fill up all of them.
+struct Packed : Cut {
+  const float *A, *B;
+};
+Packed pack(const Search& search, const float* A, const float* B, Workspace& workspace);
 
 // ---- what steps 3 and 4 share (exact.cu)
 

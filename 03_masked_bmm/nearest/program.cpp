@@ -55,8 +55,9 @@ void body(Chapter& chapter) {
                    {"N", s.N},
                    {"D", s.D},
                    {"k", s.k},
-                   {"parts", cut.parts},
-                   {"distance", by_product ? 0 : 1}});
+                   {"parts", cut.parts()},
+                   {"scans", std::min(s.M, multiprocessors())},
+                   {"doubtful", s.M}});
   chapter.problem(
       "out[" + shape_text({s.M, s.k}) + "] = the " + std::to_string(s.k) + " nearest of B[" +
           shape_text({s.N, s.D}) + "] for each of A[" + shape_text({s.M, s.D}) + "], by " +

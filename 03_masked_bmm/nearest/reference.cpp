@@ -9,14 +9,14 @@
 namespace tutorial::masked_bmm::nearest {
 namespace {
 
-/// float32 has no more than FLT_MAX.
-double as_float(double value) {
-  return std::abs(value) > FLT_MAX ? std::copysign(INFINITY, value) : value;
+/// As a float32 has it.
+double rounded(double value) {
+  return std::abs(value) > FLT_MAX ? std::copysign(INFINITY, value) : static_cast<float>(value);
 }
 
 struct Row {
   std::vector<double> value;
-  std::vector<double> bound;  // of a product's rounding
+  std::vector<double> bound;  // of a product's rounding, and of this one's
 };
 
 Row row_of(const Search& s, const float* a, std::span<const float> B) {
@@ -34,8 +34,8 @@ Row row_of(const Search& s, const float* a, std::span<const float> B) {
         magnitude += std::abs(product);
       }
     }
-    row.value.push_back(s.measure == Measure::distance ? sum : as_float(sum));
-    row.bound.push_back(std::isfinite(magnitude) ? gamma_bound(s.D) * magnitude : 0);
+    row.value.push_back(s.measure == Measure::distance ? sum : rounded(sum));
+    row.bound.push_back(std::isfinite(magnitude) ? gamma_bound(s.D + 1) * magnitude : 0);
   }
   return row;
 }

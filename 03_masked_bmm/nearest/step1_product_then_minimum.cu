@@ -2,7 +2,7 @@
 //
 // FLOP            2·M·N·D, and M·N comparisons
 // global memory   C is written and read again: 8·M·N bytes beside the 4·(M + N)·D of A and B
-// asked for by product_kernel  loads 4·D·(M·⌈N/256⌉ + N·⌈M/128⌉) bytes, stores 16·M·⌈N/4⌉ bytes
+// asked for by product_kernel  loads 12288·⌈D/8⌉·⌈M/128⌉·⌈N/256⌉ bytes, stores 16·M·⌈N/4⌉ bytes
 // asked for by minimum_kernel  loads 16·M·⌈N/4⌉ bytes, stores 8·M bytes
 // shared memory   24.5 KB a block
 // block           256 threads for a strip of 128 rows of C, or a part of one
@@ -15,23 +15,18 @@
 namespace tutorial::masked_bmm::nearest {
 namespace {
 
-/// Blocks: x counts strips, y their parts.
-__global__ void __launch_bounds__(THREADS)
-    product_kernel(const float* A, const float* B, float* C, int64_t M, int N, int64_t D,
-                   int points, int64_t row_floats) {
+__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+    product_kernel(Packed packed, float* C, int64_t M, int N, int64_t row_floats) {
   __shared__ Pieces pieces;
-  const int64_t row0 = blockIdx.x * int64_t{BM};
-  const int first = blockIdx.y * points, last = min(first + points, N);
-  Strip strip(pieces, A, B, M, D, row0, first, last);
-  for (int col0 = first; col0 < last; col0 += BN) {
+  for (Share share(pieces, packed); !share.is_over(); share.step()) {
     float sum[TM][TN];
-    strip.multiply(sum);
+    share.multiply(sum);
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
 #pragma unroll
       for (int j = 0; j < TN; j += 4) {
-        const int64_t row = row0 + row_of(i), col = col0 + col_of(j);
-        if (row < M && col < last) store4(C + row * row_floats + col, &sum[i][j]);
+        const int64_t row = share.first_row() + row_of(i), col = share.first_col() + col_of(j);
+        if (row < M && col < N) store4(C + row * row_floats + col, &sum[i][j]);
       }
     }
   }
@@ -85,11 +80,10 @@ void product_then_minimum(const Search& s, const float* A, const float* B, Works
                           float* out) {
   require_can_do("product_then_minimum", s);
   if (s.M == 0) return;
-  const Cut cut = cut_of(s);
+  const Packed packed = pack(s, A, B, workspace);
   const int64_t row_floats = ceil_div(s.N, 4) * 4;
-  product_kernel<<<strip_grid(s, cut), THREADS>>>(A, B, workspace.product.data(), s.M,
-                                                  static_cast<int>(s.N), s.D,
-                                                  static_cast<int>(cut.points), row_floats);
+  product_kernel<<<packed.blocks, THREADS>>>(packed, workspace.product.data(), s.M,
+                                             static_cast<int>(s.N), row_floats);
   CUDA_CHECK_LAUNCH();
   row_minimum(s, workspace.product.data(), row_floats, workspace, out);
 }

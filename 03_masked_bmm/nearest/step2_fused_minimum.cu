@@ -2,7 +2,7 @@
 //
 // FLOP            2·M·N·D, and M·N comparisons
 // global memory   4·(M + N)·D bytes, and 24·M for what is found: C is never written
-// asked for by fused_minimum_kernel  loads 4·D·(M·⌈N/256⌉ + N·⌈M/128⌉) bytes, stores 0 bytes
+// asked for by fused_minimum_kernel  loads 12288·⌈D/8⌉·⌈M/128⌉·⌈N/256⌉ bytes, stores 0 bytes
 // asked for by unpack_kernel         loads 8·M bytes, stores 8·M bytes
 // shared memory   26 KB a block: 12 bytes more a row
 // block           256 threads for a strip of 128 rows of C, or a part of one
@@ -13,21 +13,21 @@
 namespace tutorial::masked_bmm::nearest {
 namespace {
 
-/// Blocks: x counts strips, y their parts. `keys` has one a row, NOTHING at first.
-__global__ void __launch_bounds__(THREADS)
-    fused_minimum_kernel(const float* A, const float* B, Key* keys, int64_t M, int N, int64_t D,
-                         int points) {
+/// `keys` has one a row, NOTHING at first.
+__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+    fused_minimum_kernel(Packed packed, Key* keys, int64_t M, int N) {
   __shared__ Pieces pieces;
-  __shared__ Key best[BM];  // of each row of the strip …
+  __shared__ Key best[BM];   // of each row of the strip …
   __shared__ float low[BM];  // … and its value before this tile, NaN at first
-  const int64_t row0 = blockIdx.x * int64_t{BM};
-  const int first = blockIdx.y * points, last = min(first + points, N);
-  if (threadIdx.x < BM) best[threadIdx.x] = NOTHING, low[threadIdx.x] = NAN;
-  Strip strip(pieces, A, B, M, D, row0, first, last);  // has a barrier
-  for (int col0 = first; col0 < last; col0 += BN) {
+  const int me = threadIdx.x;
+  static_assert(THREADS >= BM);
+  for (Share share(pieces, packed); !share.is_over(); share.step()) {
+    if (share.begins_strip(packed) && me < BM) best[me] = NOTHING, low[me] = NAN;
     float sum[TM][TN];
-    strip.multiply(sum);
-    if (col0 + BN > last) drop_beyond(sum, last - col0);
+    share.multiply(sum);
+    const int col0 = share.first_col();
+    if (col0 + BN > N) drop_beyond(sum, N - col0);
+    __syncthreads();
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
       float mine = sum[i][0];
@@ -42,12 +42,11 @@ __global__ void __launch_bounds__(THREADS)
       if (first_j < TN) atomicMin(&best[row_of(i)], key_of(mine, col0 + col_of(first_j)));
     }
     __syncthreads();
-    if (threadIdx.x < BM) low[threadIdx.x] = value_of(best[threadIdx.x]);
-    __syncthreads();
+    if (me < BM) low[me] = value_of(best[me]);
+    // Other blocks may have other points of these rows.
+    const int64_t row = share.first_row() + me;
+    if (share.ends_strip() && me < BM && row < M) atomicMin(&keys[row], best[me]);
   }
-  // Other blocks may have other points of these rows.
-  if (threadIdx.x < BM && row0 + threadIdx.x < M)
-    atomicMin(&keys[row0 + threadIdx.x], best[threadIdx.x]);
 }
 
 /// A thread has a row.
@@ -65,11 +64,10 @@ void fused_minimum(const Search& s, const float* A, const float* B, Workspace& w
                    float* out) {
   require_can_do("fused_minimum", s);
   if (s.M == 0) return;
-  const Cut cut = cut_of(s);
+  const Packed packed = pack(s, A, B, workspace);
   Key* const keys = workspace.keys.data();
   CUDA_CHECK(cudaMemsetAsync(keys, 0xff, s.M * sizeof(Key)));
-  fused_minimum_kernel<<<strip_grid(s, cut), THREADS>>>(
-      A, B, keys, s.M, static_cast<int>(s.N), s.D, static_cast<int>(cut.points));
+  fused_minimum_kernel<<<packed.blocks, THREADS>>>(packed, keys, s.M, static_cast<int>(s.N));
   CUDA_CHECK_LAUNCH();
   const auto blocks = static_cast<unsigned>(ceil_div(s.M, 256));
   unpack_kernel<<<blocks, 256>>>(keys, s.M, out, workspace.values.data());

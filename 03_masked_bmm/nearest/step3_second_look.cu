@@ -19,44 +19,50 @@ __device__ void keep_two(Key* two, Key key) {
   atomicMin(&two[1], max(before, key));
 }
 
-/// Blocks: x counts strips, y their parts. `keys` has two a row, NOTHING at first.
-__global__ void __launch_bounds__(THREADS)
-    second_look_kernel(const float* A, const float* B, const float* norms, Key* keys, int64_t M,
-                       int N, int64_t D, int points) {
+/// `keys` has two a row, NOTHING at first.
+__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+    second_look_kernel(Packed packed, const float* norms, Key* keys, int64_t M, int N) {
   __shared__ Pieces pieces;
   __shared__ Key two[BM][2];  // of each row of the strip: the best and the next …
   __shared__ float low[BM];   // … whose value this was before this tile, NaN at first
-  const int64_t row0 = blockIdx.x * int64_t{BM};
-  const int first = blockIdx.y * points, last = min(first + points, N);
-  if (threadIdx.x < BM)
-    two[threadIdx.x][0] = two[threadIdx.x][1] = NOTHING, low[threadIdx.x] = NAN;
-  Strip strip(pieces, A, B, M, D, row0, first, last);  // has a barrier
-  for (int col0 = first; col0 < last; col0 += BN) {
+  const int me = threadIdx.x;
+  static_assert(THREADS >= BM);
+  for (Share share(pieces, packed); !share.is_over(); share.step()) {
+    if (share.begins_strip(packed) && me < BM) two[me][0] = two[me][1] = NOTHING, low[me] = NAN;
     float sum[TM][TN], norm[TN];
-    strip.multiply(sum);
+    share.multiply(sum);
+    const int col0 = share.first_col();
 #pragma unroll
     for (int j = 0; j < TN; ++j)
-      norm[j] = col0 + col_of(j) < last ? norms[col0 + col_of(j)] : NAN;  // NaN never wins
+      norm[j] = col0 + col_of(j) < N ? norms[col0 + col_of(j)] : NAN;  // NaN never wins
+    __syncthreads();
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
-      float mine = NAN;
-#pragma unroll
-      for (int j = 0; j < TN; ++j) {
-        sum[i][j] = norm[j] - 2 * sum[i][j];  // |a|² is the same for all points
-        mine = fminf(mine, sum[i][j]);
-      }
-      if (mine >= low[row_of(i)]) continue;
 #pragma unroll
       for (int j = 0; j < TN; ++j)
-        if (!(sum[i][j] >= low[row_of(i)]) && sum[i][j] == sum[i][j])
-          keep_two(two[row_of(i)], key_of(sum[i][j], col0 + col_of(j)));
+        sum[i][j] = norm[j] - 2 * sum[i][j];  // |a|² is the same for all points
+      for (int turn = 0; turn < 2; ++turn) {  // the best two of these
+        float mine = sum[i][0];
+#pragma unroll
+        for (int j = 1; j < TN; ++j) mine = fminf(mine, sum[i][j]);
+        if (mine >= low[row_of(i)] || mine != mine) break;
+        int first_j = 0;
+#pragma unroll
+        for (int j = TN - 1; j >= 0; --j)
+          if (sum[i][j] == mine) first_j = j;
+        keep_two(two[row_of(i)], key_of(mine, col0 + col_of(first_j)));
+#pragma unroll
+        for (int j = 0; j < TN; ++j)
+          if (j == first_j) sum[i][j] = NAN;
+      }
     }
     __syncthreads();
-    if (threadIdx.x < BM) low[threadIdx.x] = value_of(two[threadIdx.x][1]);
-    __syncthreads();
+    if (me < BM) low[me] = value_of(two[me][1]);
+    // Other blocks may have other points of these rows.
+    const int64_t row = share.first_row() + me;
+    if (share.ends_strip() && me < BM && row < M)
+      for (const Key key : two[me]) keep_two(keys + 2 * row, key);
   }
-  if (threadIdx.x < BM && row0 + threadIdx.x < M)
-    for (const Key key : two[threadIdx.x]) keep_two(keys + 2 * (row0 + threadIdx.x), key);
 }
 
 }  // namespace
@@ -65,13 +71,12 @@ void second_look(const Search& s, const float* A, const float* B, Workspace& wor
                  float* out) {
   require_can_do("second_look", s);
   if (s.M == 0) return;
-  const Cut cut = cut_of(s);
+  const Packed packed = pack(s, A, B, workspace);
   measure_points(s, B, workspace);
   Key* const keys = workspace.keys.data();
   CUDA_CHECK(cudaMemsetAsync(keys, 0xff, 2 * s.M * sizeof(Key)));
-  second_look_kernel<<<strip_grid(s, cut), THREADS>>>(A, B, workspace.norms.data(), keys, s.M,
-                                                      static_cast<int>(s.N), s.D,
-                                                      static_cast<int>(cut.points));
+  second_look_kernel<<<packed.blocks, THREADS>>>(packed, workspace.norms.data(), keys, s.M,
+                                                 static_cast<int>(s.N));
   CUDA_CHECK_LAUNCH();
   finish(s, A, B, 1, 2, workspace, out);
 }

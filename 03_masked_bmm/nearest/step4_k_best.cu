@@ -23,36 +23,32 @@ struct Shared {
   int count[BM];  // of the keys that wait, or would if there were room
 };
 
-/// Blocks: x counts strips, y their parts. scale·a·b + norm is what counts.
-__global__ void __launch_bounds__(THREADS)
-    k_best_kernel(const float* A, const float* B, const float* norms, float scale, Key* lists,
-                  int listed, int64_t M, int N, int64_t D, int points) {
+/// What counts is scale·a·b + norm; without norms they are 0. `lists` are (M, parts, listed), all
+/// NOTHING at first.
+__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+    k_best_kernel(Packed packed, const float* norms, float scale, Key* lists, int parts,
+                  int listed, int64_t M, int N) {
   extern __shared__ float4 memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
-  const int64_t row0 = blockIdx.x * int64_t{BM};
-  const int first = blockIdx.y * points, last = min(first + points, N);
-  const int rows = static_cast<int>(min(M - row0, int64_t{BM}));
-  const auto list_of = [&](int row) {
-    return lists + ((row0 + row) * gridDim.y + blockIdx.y) * listed;
-  };
-  for (int row = threadIdx.x / 32; row < rows; row += THREADS / 32)
-    for (int place = threadIdx.x % 32; place < listed; place += 32) list_of(row)[place] = NOTHING;
-  if (const int row = threadIdx.x; row < BM) {
-    shared.last[row] = row < rows ? NOTHING : 0;  // 0: nothing is smaller
-    shared.count[row] = 0;
-  }
-
-  Strip strip(shared.pieces, A, B, M, D, row0, first, last);  // has a barrier
-  for (int col0 = first; col0 < last; col0 += BN) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (Share share(shared.pieces, packed); !share.is_over(); share.step()) {
+    const int64_t row0 = share.first_row();
+    const int rows = static_cast<int>(min(M - row0, int64_t{BM})), col0 = share.first_col();
+    const int64_t part = blockIdx.x - packed.block_of(row0 / BM * packed.tiles);
+    if (const int row = threadIdx.x; share.begins_strip(packed) && row < BM) {
+      shared.last[row] = row < rows ? NOTHING : 0;  // 0: nothing is smaller
+      shared.count[row] = 0;
+    }
     float sum[TM][TN];
-    strip.multiply(sum);
+    share.multiply(sum);
 #pragma unroll
     for (int j = 0; j < TN; ++j) {
       const int col = col0 + col_of(j);
-      const float norm = col >= last ? NAN : norms == nullptr ? 0.0f : norms[col];
+      const float norm = col >= N ? NAN : norms == nullptr ? 0.0f : norms[col];
 #pragma unroll
       for (int i = 0; i < TM; ++i) sum[i][j] = scale * sum[i][j] + norm;
     }
+    __syncthreads();
     bool is_full;
     do {
       is_full = false;
@@ -76,14 +72,12 @@ __global__ void __launch_bounds__(THREADS)
         }
       }
       is_full = __syncthreads_or(is_full);
-      const bool is_last = col0 + BN >= last;
-      for (int row = threadIdx.x / 32; row < rows; row += THREADS / 32) {
+      for (int row = warp; row < rows; row += THREADS / 32) {
         const int count = min(shared.count[row], WAITING);
-        if (count <= (is_full || is_last ? 0 : WAITING / 2)) continue;
-        const int lane = threadIdx.x % 32;
-        merge(list_of(row), listed, lane < count ? shared.waiting[row][lane] : NOTHING);
-        if (lane == 0)
-          shared.last[row] = list_of(row)[listed - 1], shared.count[row] = 0;
+        if (count <= (is_full || share.ends_strip() ? 0 : WAITING / 2)) continue;
+        Key* const list = lists + ((row0 + row) * parts + part) * listed;
+        merge(list, listed, lane < count ? shared.waiting[row][lane] : NOTHING);
+        if (lane == 0) shared.last[row] = list[listed - 1], shared.count[row] = 0;
       }
       __syncthreads();
     } while (is_full);
@@ -95,19 +89,21 @@ __global__ void __launch_bounds__(THREADS)
 void k_best(const Search& s, const float* A, const float* B, Workspace& workspace, float* out) {
   require_can_do("k_best", s);
   if (s.M == 0) return;
-  const Cut cut = cut_of(s);
+  const Packed packed = pack(s, A, B, workspace);
   const bool is_distance = s.measure == Measure::distance;
-  const auto listed = static_cast<int>(is_distance ? s.k + SPARE : s.k);
   if (is_distance) measure_points(s, B, workspace);
+  const auto listed = static_cast<int>(is_distance ? s.k + SPARE : s.k);
+  const auto parts = static_cast<int>(packed.parts());
+  Key* const lists = workspace.keys.data();
+  CUDA_CHECK(cudaMemsetAsync(lists, 0xff, s.M * parts * listed * sizeof(Key)));
   // A block may have more than 48 KB of shared memory only if the kernel asks for it.
   CUDA_CHECK(cudaFuncSetAttribute(k_best_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   sizeof(Shared)));
-  k_best_kernel<<<strip_grid(s, cut), THREADS, sizeof(Shared)>>>(
-      A, B, is_distance ? workspace.norms.data() : nullptr, is_distance ? -2.0f : 1.0f,
-      workspace.keys.data(), listed, s.M, static_cast<int>(s.N), s.D,
-      static_cast<int>(cut.points));
+  k_best_kernel<<<packed.blocks, THREADS, sizeof(Shared)>>>(
+      packed, is_distance ? workspace.norms.data() : nullptr, is_distance ? -2.0f : 1.0f, lists,
+      parts, listed, s.M, static_cast<int>(s.N));
   CUDA_CHECK_LAUNCH();
-  finish(s, A, B, cut.parts, listed, workspace, out);
+  finish(s, A, B, parts, listed, workspace, out);
 }
 
 }  // namespace tutorial::masked_bmm::nearest

@@ -1,8 +1,10 @@
-// The product in all steps: a block has 128 rows of A, a strip, and walks along the points, 256 at
-// a time. What it does with a tile of 128 × 256 sums stands in the steps; here is how it comes by
-// them: chapter 2's tile of 16×8 a thread, pieces of K in two buffers, the copies spread over the
-// products, the operands read a k ahead. The pipeline does not end with a tile: the last products
-// of one run beside the first copies of the next.
+// The product in all steps: tiles of 128 queries × 256 points, from a packed A and B. What becomes
+// of a tile's sums stands in the steps; here is how a block comes by them: chapter 2's 16×8 sums a
+// thread, pieces of D in two buffers, the operands read a k ahead.
+//
+// The tiles of all strips of queries, one strip after the other, are cut into equal shares, one a
+// block: so every multiprocessor has as much to do, whatever M and N are. A share may begin and end
+// within a strip.
 #pragma once
 
 #include "common/kernel/async_copy.cuh"
@@ -12,17 +14,16 @@
 
 namespace tutorial::masked_bmm::nearest {
 
-inline constexpr int BM = STRIP, BN = TILE;  // a tile: rows of A, points
-inline constexpr int BK = 8;                 // of D at a time
-inline constexpr int TM = 16, TN = 8;        // a thread's sums, in groups of 4 × 4
+inline constexpr int BM = STRIP, BN = TILE, BK = DEPTH;
+inline constexpr int TM = 16, TN = 8;  // a thread's sums, in groups of 4 × 4
 inline constexpr int THREADS = BM / TM * BN / TN;
-inline constexpr int LANES_M = 4, LANES_N = 8, WARPS_N = 4;  // a warp's threads; warps side by side
-inline constexpr int PAD = 4;  // floats behind each row of a piece: rows begin 4 banks apart
+inline constexpr int BLOCKS_PER_SM = 256 / BN;
+inline constexpr int LANES_M = 4, LANES_N = 8, WARPS_N = BN / 64;  // a warp's threads; warps side by side
 
 /// A piece of A and one of B in shared memory, k by k; two of them: one that comes, one in use.
 struct Pieces {
-  alignas(16) float a[2][BK][BM + PAD];
-  alignas(16) float b[2][BK][BN + PAD];
+  alignas(16) float a[2][BK][BM];
+  alignas(16) float b[2][BK][BN];
 };
 
 /// The row, and the column, in the tile of a thread's sum [i][j].
@@ -36,58 +37,59 @@ __device__ inline int col_of(int j) {
   return warp % WARPS_N * (LANES_N * TN) + lane / 2 % 8 * 4 + j / 4 * (LANES_N * 4) + j % 4;
 }
 
-/// Sums of columns from `cols` on become NaN: what lies beyond the last point never wins.
-__device__ inline void drop_beyond(float (&sum)[TM][TN], int cols) {
-#pragma unroll
-  for (int j = 0; j < TN; ++j)
-#pragma unroll
-    for (int i = 0; i < TM; ++i)
-      if (col_of(j) >= cols) sum[i][j] = NAN;
-}
-
-/// Blocks: x counts strips, y their parts.
-inline dim3 strip_grid(const Search& s, const Cut& cut) {
-  return dim3(static_cast<unsigned>(ceil_div(s.M, BM)), static_cast<unsigned>(cut.parts));
-}
-
-/// The tiles of one block.
-class Strip {
+/// A block's share of the tiles.
+class Share {
  public:
-  /// The strip from row row0 on, and points `first` … `last` - 1, at least one.
-  __device__ Strip(Pieces& pieces, const float* A, const float* B, int64_t M, int64_t D,
-                   int64_t row0, int first, int last)
-      : pieces_(pieces), D_(D), last_(last) {
-    row_ = threadIdx.x / BK, k_ = threadIdx.x % BK;
-    rows_ = static_cast<int>(min(M - row0, int64_t{BM}));
-    a_ = A + (row0 + row_) * D + k_;
-    b_ = B + (first + row_) * D + k_;
-    come_ = first;
+  __device__ Share(Pieces& pieces, const Packed& packed)
+      : pieces_(pieces),
+        tiles_(packed.tiles),
+        depth_(packed.pieces),
+        next_(packed.first_tile(blockIdx.x)),
+        end_(packed.first_tile(blockIdx.x + 1)) {
+    strip_ = come_strip_ = next_ / tiles_;
+    tile_ = come_tile_ = static_cast<int>(next_ % tiles_);
+    come_ = next_;
+    const int quad = threadIdx.x * 4;
+    a_ = packed.A + come_strip_ * depth_ * (BK * BM) + quad;
+    b_start_ = packed.B + quad;
+    b_ = b_start_ + come_tile_ * depth_ * (BK * BN);
     for (int c = 0; c < COPIES; ++c) begin_copy(c, 0);
-    advance();
     wait();
+    advance();
     read_operands(0, 0, 0);
   }
 
-  /// The products of the next tile.
+  // The tile that comes next, or is at hand: its strip, and its place in the strip.
+  __device__ bool is_over() const { return next_ == end_; }
+  __device__ int64_t first_row() const { return strip_ * BM; }
+  __device__ int first_col() const { return tile_ * BN; }
+  __device__ bool begins_strip(const Packed& p) const {
+    return tile_ == 0 || next_ == p.first_tile(blockIdx.x);
+  }
+  __device__ bool ends_strip() const { return tile_ == tiles_ - 1 || next_ == end_ - 1; }
+  __device__ void step() {
+    ++next_;
+    if (++tile_ == tiles_) tile_ = 0, ++strip_;
+  }
+
+  /// The products of a tile.
   __device__ void multiply(float (&sum)[TM][TN]) {
 #pragma unroll
     for (int i = 0; i < TM; ++i)
 #pragma unroll
       for (int j = 0; j < TN; ++j) sum[i][j] = 0;
-    for (int64_t k0 = 0; k0 < D_ || k0 == 0; k0 += BK) {
+    for (int piece = 0; piece < depth_; ++piece) {
+      const bool more = come_ < end_;
 #pragma unroll
       for (int k = 0; k < BK; ++k) {
         // Before the last products the next piece must have come: its first elements are read now.
-        if (k == BK - 1) {
+        if (k == BK - 1 && more) {
           wait();
           advance();
           read_operands(0, 1 - buffer_, 0);
-        } else {
-          read_operands((k + 1) % 2, buffer_, k + 1);
         }
-#pragma unroll
-        for (int c = k * A_K; c < COPIES && c < (k + 1) * A_K; ++c)
-          begin_copy(c, 1 - buffer_);
+        if (k < BK - 1) read_operands((k + 1) % 2, buffer_, k + 1);
+        if (k < COPIES && more) begin_copy(k, 1 - buffer_);
         add_products(sum, a_now_[k % 2], b_now_[k % 2]);
       }
       buffer_ = 1 - buffer_;
@@ -95,29 +97,28 @@ class Strip {
   }
 
  private:
-  static constexpr int APART = THREADS / BK;  // rows from one copy of a thread to its next
-  static constexpr int OF_A = BM / APART, COPIES = OF_A + BN / APART;
-  static constexpr int A_K = 2 * COPIES / BK;  // copies with each k: all are begun in a piece's first half
+  static constexpr int OF_A = BK * BM / 4 / THREADS, COPIES = OF_A + BK * BN / 4 / THREADS;
+  static_assert(COPIES < BK, "a copy with each k");
 
-  /// Begins copy c of COPIES of the piece that comes. A copy is transposed on its way, so it brings
-  /// one float. What lies outside becomes 0.
+  /// Begins copy c of COPIES of the piece that comes: 16 bytes.
   __device__ void begin_copy(int c, int buffer) const {
-    const int i = c < OF_A ? c : c - OF_A;
-    const float* from = (c < OF_A ? a_ : b_) + i * APART * D_;
-    float* to = c < OF_A ? &pieces_.a[buffer][k_][row_ + i * APART]
-                         : &pieces_.b[buffer][k_][row_ + i * APART];
-    const bool inside = k_come_ + k_ < D_ && (c < OF_A ? row_ + i * APART < rows_
-                                                       : come_ + row_ + i * APART < last_);
-    copy_async<1>(to, from, inside);
+    const int quad = threadIdx.x * 4;
+    if (c < OF_A)
+      copy_async<4>(&pieces_.a[buffer][0][0] + c * THREADS * 4 + quad, a_ + c * THREADS * 4);
+    else
+      copy_async<4>(&pieces_.b[buffer][0][0] + (c - OF_A) * THREADS * 4 + quad,
+                    b_ + (c - OF_A) * THREADS * 4);
   }
 
-  /// On to the next piece: further along D, or the first of the next tile.
+  /// On to the next piece: B's lie one behind the other. A's do, too, but begin again with a tile.
   __device__ void advance() {
-    k_come_ += BK, a_ += BK, b_ += BK;
-    if (k_come_ < D_) return;
-    a_ -= k_come_, b_ += BN * D_ - k_come_;
-    k_come_ = 0, come_ += BN;
-    if (come_ >= last_) rows_ = 0;  // nothing comes any more
+    a_ += BK * BM, b_ += BK * BN;
+    if (++come_piece_ < depth_) return;
+    come_piece_ = 0, ++come_;
+    if (++come_tile_ < tiles_)
+      a_ -= static_cast<int64_t>(depth_) * (BK * BM);
+    else
+      come_tile_ = 0, b_ = b_start_;
   }
 
   __device__ void wait() const {
@@ -146,12 +147,24 @@ class Strip {
   }
 
   Pieces& pieces_;
-  int64_t D_, k_come_ = 0;  // of the piece that comes: its first d …
-  int last_, come_;       // … and its first point
-  int row_, k_, rows_;       // of a thread's copies
-  const float *a_, *b_;
+  int tiles_, depth_;        // of a strip; pieces of a tile
+  int64_t next_, end_;       // tiles, counted through all strips
+  int64_t strip_;
+  int tile_;
+  int64_t come_, come_strip_;  // what is being copied
+  int come_tile_, come_piece_ = 0;
+  const float *a_, *b_, *b_start_;
   int buffer_ = 0;
   float a_now_[2][TM], b_now_[2][TN];
 };
+
+/// Sums of columns from `cols` on become NaN: what lies beyond the last point never wins.
+__device__ inline void drop_beyond(float (&sum)[TM][TN], int cols) {
+#pragma unroll
+  for (int j = 0; j < TN; ++j)
+#pragma unroll
+    for (int i = 0; i < TM; ++i)
+      if (col_of(j) >= cols) sum[i][j] = NAN;
+}
 
 }  // namespace tutorial::masked_bmm::nearest
