@@ -56,7 +56,7 @@ Cut cut_of(const Search& s, int64_t most_blocks) {
 }
 
 Cut cut_of(const Search& s) {
-  return cut_of(s, std::min(multiprocessors() * (256 / TILE), grid_limit.x));
+  return cut_of(s, std::min(multiprocessors(), grid_limit.x));
 }
 
 // A share has `least` tiles or one more. A strip can begin with the last tile of one.
@@ -93,7 +93,8 @@ Workspace::Workspace(const Search& s, bool with_product)
 
 double Workspace::bytes(const Search& s, bool with_product) {
   const Sizes sizes = sizes_of(s, with_product);
-  return 4.0 * sizes.packed + 4.0 * sizes.product + 8.0 * sizes.keys + 4.0 * s.N + 8.0 * s.M + 4.0 * s.M * s.k;
+  return 4.0 * sizes.packed + 4.0 * sizes.product + 8.0 * sizes.keys + 4.0 * s.N + 8.0 * s.M +
+         4.0 * s.M * s.k;
 }
 
 }  // namespace tutorial::masked_bmm::nearest

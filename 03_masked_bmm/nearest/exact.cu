@@ -83,10 +83,10 @@ struct Look {
   int64_t M, N, D, parts;
   int listed, k;
   bool is_distance;
-  const Key* lists;            // (M, parts, listed)
-  const unsigned* about;       // the points
+  const Key* lists;              // (M, parts, listed)
+  const unsigned* about;         // the points
   unsigned long long* doubtful;  // how many rows, and which
-  float *out, *values;         // (M, k)
+  float *out, *values;           // (M, k)
 };
 
 /// No point that is not in the list of this row is as near as this (squared). A warp calls.
@@ -124,7 +124,8 @@ __global__ void __launch_bounds__(WARP* WARPS) finish_kernel(Look p) {
   }
   const float* const a = p.A + row * p.D;
   const auto found = [&](int place) {
-    return Found{distance[place], list[place] == NOTHING ? NO_POINT + place : index_of(list[place])};
+    return Found{distance[place],
+                 list[place] == NOTHING ? NO_POINT + place : index_of(list[place])};
   };
   for (int place = lane; place < p.listed; place += WARP) {
     const int64_t point = index_of(list[place]);
@@ -145,8 +146,21 @@ __global__ void __launch_bounds__(WARP* WARPS) finish_kernel(Look p) {
 
 constexpr int SCAN_THREADS = 512;
 
+/// distance_of for a packed point: threads side by side read side by side.
+__device__ double distance_of_packed(const float* a, const Packed& packed, int64_t point,
+                                     int64_t D) {
+  const float* const b = packed.B + point / TILE * packed.pieces * (DEPTH * TILE) + point % TILE;
+  double sum = 0;
+#pragma unroll 8
+  for (int64_t d = 0; d < D; ++d) {
+    const double apart = double{a[d]} - double{b[d * TILE]};
+    sum = fma(apart, apart, sum);
+  }
+  return sum;
+}
+
 /// A block has a row that is in doubt, then another one: a thread has a point at a time.
-__global__ void __launch_bounds__(SCAN_THREADS) scan_kernel(Look p) {
+__global__ void __launch_bounds__(SCAN_THREADS) scan_kernel(Look p, Packed packed) {
   __shared__ Found best[MOST_NEIGHBOURS], fresh[SCAN_THREADS];
   const int me = threadIdx.x, k = p.k;
   for (unsigned long long r = blockIdx.x; r < p.doubtful[0]; r += gridDim.x) {
@@ -156,7 +170,7 @@ __global__ void __launch_bounds__(SCAN_THREADS) scan_kernel(Look p) {
     for (int64_t first = 0; first < p.N; first += SCAN_THREADS) {
       const int64_t point = first + me;
       Found mine = {NAN, static_cast<int>(point)};
-      if (point < p.N) mine.distance = distance_of(p.A + row * p.D, p.B + point * p.D, p.D);
+      if (point < p.N) mine.distance = distance_of_packed(p.A + row * p.D, packed, point, p.D);
       if (!__syncthreads_or(comes_before(mine, best[k - 1]))) continue;
       fresh[me] = mine;
       __syncthreads();
@@ -188,8 +202,8 @@ void measure_points(const Search& s, const float* B, Workspace& workspace) {
   CUDA_CHECK_LAUNCH();
 }
 
-void finish(const Search& s, const float* A, const float* B, int64_t parts, int64_t listed,
-            Workspace& workspace, float* out) {
+void finish(const Search& s, const Packed& packed, const float* A, const float* B, int64_t parts,
+            int64_t listed, Workspace& workspace, float* out) {
   const Look look = {.A = A,
                      .B = B,
                      .M = s.M,
@@ -206,11 +220,13 @@ void finish(const Search& s, const float* A, const float* B, int64_t parts, int6
                      .values = workspace.values.data()};
   CUDA_CHECK(cudaMemsetAsync(look.doubtful, 0, sizeof *look.doubtful));
   const int64_t blocks = ceil_div(s.M, WARPS);
-  finish_kernel<<<static_cast<unsigned>(blocks), WARP * WARPS,
-                  WARPS * 2 * listed * sizeof(Key)>>>(look);
+  finish_kernel<<<static_cast<unsigned>(blocks), WARP * WARPS, WARPS * 2 * listed * sizeof(Key)>>>(
+      look);
   CUDA_CHECK_LAUNCH();
   if (!look.is_distance) return;
-  scan_kernel<<<static_cast<unsigned>(std::min({s.M, multiprocessors(), grid_limit.x})), SCAN_THREADS>>>(look);
+  // Few rows are in doubt, as a rule.
+  const int64_t scans = std::min({ceil_div(s.M, 16), multiprocessors(), grid_limit.x});
+  scan_kernel<<<static_cast<unsigned>(scans), SCAN_THREADS>>>(look, packed);
   CUDA_CHECK_LAUNCH();
 }
 

@@ -5,7 +5,8 @@
 //
 // What is compared is
 //
-//   distance   Σ (a[d] - b[d])², in double: sum = fma(a[d] - b[d], a[d] - b[d], sum) for d = 0, 1, …
+//   distance   Σ (a[d] - b[d])², in double: sum = fma(a[d] - b[d], a[d] - b[d], sum) for d = 0, 1,
+//   …
 //              The answer is the true one of these numbers, whatever a step computes on the way.
 //   product    a·b in float32, rounded in whatever order a step adds
 //
@@ -48,10 +49,7 @@ void require_possible(const Search& search);
 // ---- how the work is cut (cut.cpp)
 
 inline constexpr int STRIP = 128;  // queries of a tile
-#ifndef VTILE
-#define VTILE 256
-#endif
-inline constexpr int TILE = VTILE;   // points of a tile
+inline constexpr int TILE = 256;   // points of a tile
 inline constexpr int DEPTH = 8;    // of D at a time: a piece
 
 /// How a search is cut: all tiles of all strips, in a row, are shared out evenly.
@@ -86,13 +84,13 @@ struct Workspace {
   explicit Workspace(const Search& search, bool with_product = true);
   static double bytes(const Search& search, bool with_product = true);
 
-  DeviceBuffer<float> packed;   // A and B, piece by piece (pack.cu)
-  DeviceBuffer<float> product;  // (M, N), a row begins at a multiple of 16 bytes: step 1's
-  DeviceBuffer<Key> keys;       // (M, parts, k + SPARE): what is left of each row
-  DeviceBuffer<float> norms;    // (N): |b|², NaN for what is too large or not a number
+  DeviceBuffer<float> packed;           // A and B, piece by piece (pack.cu)
+  DeviceBuffer<float> product;          // (M, N), a row begins at a multiple of 16 bytes: step 1's
+  DeviceBuffer<Key> keys;               // (M, parts, k + SPARE): what is left of each row
+  DeviceBuffer<float> norms;            // (N): |b|², NaN for what is too large or not a number
   DeviceBuffer<unsigned> about_points;  // the largest norm's bits; is any point too large?
-  DeviceBuffer<Key> doubtful;   // (1 + M): how many rows must be looked at in full; which
-  DeviceBuffer<float> values;   // (M, k): the products or distances of `out`; NaN beside a -1
+  DeviceBuffer<Key> doubtful;           // (1 + M): how many rows must be looked at in full; which
+  DeviceBuffer<float> values;  // (M, k): the products or distances of `out`; NaN beside a -1
 };
 
 // ---- the steps
@@ -149,8 +147,8 @@ Packed pack(const Search& search, const float* A, const float* B, Workspace& wor
 void measure_points(const Search& search, const float* B, Workspace& workspace);
 /// After it: of each row, merges the parts' lists of `listed` keys; for distances, looks again at
 /// what is left, exactly, and where that proves nothing at all points.
-void finish(const Search& search, const float* A, const float* B, int64_t parts, int64_t listed,
-            Workspace& workspace, float* out);
+void finish(const Search& search, const Packed& packed, const float* A, const float* B,
+            int64_t parts, int64_t listed, Workspace& workspace, float* out);
 
 // ---- the reference (reference.cpp)
 

@@ -4,7 +4,7 @@
 
 #include "common/data/device_buffer.hpp"
 #include "common/data/npy.hpp"
-#include "common/kernel/error.hpp"
+#include "common/kernel/grid.hpp"
 #include "common/measure/row_major_blas.hpp"
 #include "common/program/chapter.hpp"
 #include "nearest/nearest.hpp"
@@ -56,7 +56,7 @@ void body(Chapter& chapter) {
                    {"D", s.D},
                    {"k", s.k},
                    {"parts", cut.parts()},
-                   {"scans", std::min(s.M, multiprocessors())},
+                   {"scans", std::min(ceil_div(s.M, 16), multiprocessors())},
                    {"doubtful", s.M}});
   chapter.problem(
       "out[" + shape_text({s.M, s.k}) + "] = the " + std::to_string(s.k) + " nearest of B[" +

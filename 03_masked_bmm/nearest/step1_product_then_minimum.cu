@@ -15,7 +15,7 @@
 namespace tutorial::masked_bmm::nearest {
 namespace {
 
-__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+__global__ void __launch_bounds__(THREADS)
     product_kernel(Packed packed, float* C, int64_t M, int N, int64_t row_floats) {
   __shared__ Pieces pieces;
   for (Share share(pieces, packed); !share.is_over(); share.step()) {

@@ -14,32 +14,25 @@ namespace tutorial::masked_bmm::nearest {
 namespace {
 
 /// `keys` has one a row, NOTHING at first.
-__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+__global__ void __launch_bounds__(THREADS)
     fused_minimum_kernel(Packed packed, Key* keys, int64_t M, int N) {
   __shared__ Pieces pieces;
-  __shared__ Key best[BM];   // of each row of the strip …
-  __shared__ float low[BM];  // … and its value before this tile, NaN at first
+  __shared__ Key best[BM];               // of each row of the strip …
+  alignas(16) __shared__ float low[BM];  // … and its value before this tile, NaN at first
   const int me = threadIdx.x;
-  static_assert(THREADS >= BM);
   for (Share share(pieces, packed); !share.is_over(); share.step()) {
     if (share.begins_strip(packed) && me < BM) best[me] = NOTHING, low[me] = NAN;
     float sum[TM][TN];
     share.multiply(sum);
     const int col0 = share.first_col();
     if (col0 + BN > N) drop_beyond(sum, N - col0);
-    __syncthreads();
+    const unsigned rows = rows_to_look_at<false>(sum, low);  // seldom any
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
-      float mine = sum[i][0];
-#pragma unroll
-      for (int j = 1; j < TN; ++j) mine = fminf(mine, sum[i][j]);  // passes over NaN
-      // Seldom does a tile have anything better. (This is false, too, while low is NaN.)
-      if (mine >= low[row_of(i)]) continue;
-      int first_j = TN;
-#pragma unroll
-      for (int j = TN - 1; j >= 0; --j)
-        if (sum[i][j] == mine) first_j = j;
-      if (first_j < TN) atomicMin(&best[row_of(i)], key_of(mine, col0 + col_of(first_j)));
+      if ((rows >> i & 1) == 0) continue;
+      const float mine = smallest(sum[i]);
+      if (mine != mine) continue;  // all are NaN
+      atomicMin(&best[row_of(i)], key_of(mine, col0 + col_of(first_place(sum[i], mine))));
     }
     __syncthreads();
     if (me < BM) low[me] = value_of(best[me]);

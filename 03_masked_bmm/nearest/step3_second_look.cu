@@ -20,13 +20,12 @@ __device__ void keep_two(Key* two, Key key) {
 }
 
 /// `keys` has two a row, NOTHING at first.
-__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+__global__ void __launch_bounds__(THREADS)
     second_look_kernel(Packed packed, const float* norms, Key* keys, int64_t M, int N) {
   __shared__ Pieces pieces;
-  __shared__ Key two[BM][2];  // of each row of the strip: the best and the next …
-  __shared__ float low[BM];   // … whose value this was before this tile, NaN at first
+  __shared__ Key two[BM][2];             // of each row of the strip: the best and the next …
+  alignas(16) __shared__ float low[BM];  // … whose value this was before this tile, NaN at first
   const int me = threadIdx.x;
-  static_assert(THREADS >= BM);
   for (Share share(pieces, packed); !share.is_over(); share.step()) {
     if (share.begins_strip(packed) && me < BM) two[me][0] = two[me][1] = NOTHING, low[me] = NAN;
     float sum[TM][TN], norm[TN];
@@ -35,25 +34,21 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 #pragma unroll
     for (int j = 0; j < TN; ++j)
       norm[j] = col0 + col_of(j) < N ? norms[col0 + col_of(j)] : NAN;  // NaN never wins
-    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < TM; ++i)
+#pragma unroll
+      for (int j = 0; j < TN; ++j) sum[i][j] = norm[j] - 2 * sum[i][j];  // |a|² is the row's
+    const unsigned rows = rows_to_look_at<false>(sum, low);
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
-#pragma unroll
-      for (int j = 0; j < TN; ++j)
-        sum[i][j] = norm[j] - 2 * sum[i][j];  // |a|² is the same for all points
+      if ((rows >> i & 1) == 0) continue;
+#pragma unroll 1
       for (int turn = 0; turn < 2; ++turn) {  // the best two of these
-        float mine = sum[i][0];
-#pragma unroll
-        for (int j = 1; j < TN; ++j) mine = fminf(mine, sum[i][j]);
-        if (mine >= low[row_of(i)] || mine != mine) break;
-        int first_j = 0;
-#pragma unroll
-        for (int j = TN - 1; j >= 0; --j)
-          if (sum[i][j] == mine) first_j = j;
-        keep_two(two[row_of(i)], key_of(mine, col0 + col_of(first_j)));
-#pragma unroll
-        for (int j = 0; j < TN; ++j)
-          if (j == first_j) sum[i][j] = NAN;
+        const float mine = smallest(sum[i]);
+        if (mine != mine) break;
+        const int place = first_place(sum[i], mine);
+        keep_two(two[row_of(i)], key_of(mine, col0 + col_of(place)));
+        take_out(sum[i], place);
       }
     }
     __syncthreads();
@@ -78,7 +73,7 @@ void second_look(const Search& s, const float* A, const float* B, Workspace& wor
   second_look_kernel<<<packed.blocks, THREADS>>>(packed, workspace.norms.data(), keys, s.M,
                                                  static_cast<int>(s.N));
   CUDA_CHECK_LAUNCH();
-  finish(s, A, B, 1, 2, workspace, out);
+  finish(s, packed, A, B, 1, 2, workspace, out);
 }
 
 }  // namespace tutorial::masked_bmm::nearest

@@ -14,33 +14,49 @@
 namespace tutorial::masked_bmm::nearest {
 namespace {
 
+constexpr int ROWS_A_WARP = BM / (THREADS / 32);
 constexpr int WAITING = 32;  // keys a row: as many as a warp merges at once
 
 struct Shared {
   Pieces pieces;
   Key waiting[BM][WAITING];
-  Key last[BM];   // of each row's list: what is not smaller has no place there
-  int count[BM];  // of the keys that wait, or would if there were room
+  Key last[BM];     // of each row's list: what is not smaller has no place there
+  float limit[BM];  // and its value
+  int count[BM];    // of the keys that wait, or would if there were room
+  // Key lists[BM][listed], where there is room for them
 };
 
 /// What counts is scale·a·b + norm; without norms they are 0. `lists` are (M, parts, listed), all
-/// NOTHING at first.
-__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
-    k_best_kernel(Packed packed, const float* norms, float scale, Key* lists, int parts,
-                  int listed, int64_t M, int N) {
+/// NOTHING at first. A block works on them in place, unless shared memory has room for its own.
+__global__ void __launch_bounds__(THREADS)
+    k_best_kernel(Packed packed, const float* norms, float scale, Key* lists, int parts, int listed,
+                  bool is_room, int64_t M, int N) {
   extern __shared__ float4 memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int lane = threadIdx.x % 32;
+  const int first_row = threadIdx.x / 32 * ROWS_A_WARP;  // of those whose lists the warp has
   for (Share share(shared.pieces, packed); !share.is_over(); share.step()) {
     const int64_t row0 = share.first_row();
     const int rows = static_cast<int>(min(M - row0, int64_t{BM})), col0 = share.first_col();
-    const int64_t part = blockIdx.x - packed.block_of(row0 / BM * packed.tiles);
-    if (const int row = threadIdx.x; share.begins_strip(packed) && row < BM) {
-      shared.last[row] = row < rows ? NOTHING : 0;  // 0: nothing is smaller
-      shared.count[row] = 0;
+    const auto final_list_of = [&](int row) {
+      const int64_t part = blockIdx.x - packed.block_of(row0 / BM * packed.tiles);
+      return lists + ((row0 + row) * parts + part) * listed;
+    };
+    const auto list_of = [&](int row) {
+      return is_room ? reinterpret_cast<Key*>(&shared + 1) + row * listed : final_list_of(row);
+    };
+    if (share.begins_strip(packed)) {
+      for (int row = first_row; row < first_row + ROWS_A_WARP; ++row) {
+        for (int place = lane; is_room && place < listed; place += 32)
+          list_of(row)[place] = NOTHING;
+        if (lane > 0) continue;
+        shared.last[row] = row < rows ? NOTHING : 0;  // 0: nothing is smaller
+        shared.limit[row] = row < rows ? NAN : -INFINITY;
+        shared.count[row] = 0;
+      }
     }
     float sum[TM][TN];
-    share.multiply(sum);
+    share.multiply(sum);  // has a barrier
 #pragma unroll
     for (int j = 0; j < TN; ++j) {
       const int col = col0 + col_of(j);
@@ -48,40 +64,55 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 #pragma unroll
       for (int i = 0; i < TM; ++i) sum[i][j] = scale * sum[i][j] + norm;
     }
-    __syncthreads();
     bool is_full;
     do {
       is_full = false;
+      const unsigned look_at = rows_to_look_at<true>(sum, shared.limit);
 #pragma unroll
       for (int i = 0; i < TM; ++i) {
-        const int row = row_of(i);
-        float mine = NAN;
-#pragma unroll
-        for (int j = 0; j < TN; ++j) mine = fminf(mine, sum[i][j]);
-        const Key worst = shared.last[row];
-        if (mine > value_of(worst)) continue;
-#pragma unroll
-        for (int j = 0; j < TN; ++j) {
-          const Key key = key_of(sum[i][j], col0 + col_of(j));
-          if (sum[i][j] != sum[i][j] || key >= worst) continue;
-          const int place = atomicAdd(&shared.count[row], 1);
-          if (place < WAITING)
-            shared.waiting[row][place] = key, sum[i][j] = NAN;  // is done
-          else
-            is_full = true;  // the next time round
+        if ((look_at >> i & 1) == 0) continue;
+        const Key worst = shared.last[row_of(i)];
+#pragma unroll 1
+        for (;;) {  // the thread's best, then the next …
+          const float mine = smallest(sum[i]);
+          const int place = first_place(sum[i], mine);
+          const Key key = key_of(mine, col0 + col_of(place));
+          if (mine != mine || key >= worst) break;
+          const int slot = atomicAdd(&shared.count[row_of(i)], 1);
+          is_full |= slot >= WAITING;
+          if (slot >= WAITING) break;  // the next time round
+          shared.waiting[row_of(i)][slot] = key;
+          take_out(sum[i], place);
         }
       }
       is_full = __syncthreads_or(is_full);
-      for (int row = warp; row < rows; row += THREADS / 32) {
+      // A warp has 16 rows. Lane by lane: which of them are to be merged?
+      const int least = is_full || share.ends_strip() ? 1 : WAITING / 2;
+      const bool is_due =
+          lane < ROWS_A_WARP && shared.count[first_row + lane % ROWS_A_WARP] >= least;
+      for (unsigned due = __ballot_sync(0xffffffffu, is_due); due != 0; due &= due - 1) {
+        const int row = first_row + __ffs(due) - 1;
         const int count = min(shared.count[row], WAITING);
-        if (count <= (is_full || share.ends_strip() ? 0 : WAITING / 2)) continue;
-        Key* const list = lists + ((row0 + row) * parts + part) * listed;
-        merge(list, listed, lane < count ? shared.waiting[row][lane] : NOTHING);
-        if (lane == 0) shared.last[row] = list[listed - 1], shared.count[row] = 0;
+        merge(list_of(row), listed, lane < count ? shared.waiting[row][lane] : NOTHING);
+        if (lane > 0) continue;
+        shared.last[row] = list_of(row)[listed - 1];
+        shared.limit[row] = value_of(shared.last[row]);
+        shared.count[row] = 0;
       }
       __syncthreads();
     } while (is_full);
+    if (!share.ends_strip() || !is_room) continue;
+    for (int row = first_row; row < min(first_row + ROWS_A_WARP, rows); ++row)
+      for (int place = lane; place < listed; place += 32)
+        final_list_of(row)[place] = list_of(row)[place];
   }
+}
+
+size_t shared_bytes_allowed() {
+  int device = 0, bytes = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return static_cast<size_t>(bytes);
 }
 
 }  // namespace
@@ -96,14 +127,17 @@ void k_best(const Search& s, const float* A, const float* B, Workspace& workspac
   const auto parts = static_cast<int>(packed.parts());
   Key* const lists = workspace.keys.data();
   CUDA_CHECK(cudaMemsetAsync(lists, 0xff, s.M * parts * listed * sizeof(Key)));
+  const size_t with_lists = sizeof(Shared) + BM * listed * sizeof(Key);
+  const bool is_room = with_lists <= shared_bytes_allowed();
+  const size_t shared_bytes = is_room ? with_lists : sizeof(Shared);
   // A block may have more than 48 KB of shared memory only if the kernel asks for it.
   CUDA_CHECK(cudaFuncSetAttribute(k_best_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  sizeof(Shared)));
-  k_best_kernel<<<packed.blocks, THREADS, sizeof(Shared)>>>(
+                                  static_cast<int>(shared_bytes)));
+  k_best_kernel<<<packed.blocks, THREADS, shared_bytes>>>(
       packed, is_distance ? workspace.norms.data() : nullptr, is_distance ? -2.0f : 1.0f, lists,
-      parts, listed, s.M, static_cast<int>(s.N));
+      parts, listed, is_room, s.M, static_cast<int>(s.N));
   CUDA_CHECK_LAUNCH();
-  finish(s, A, B, parts, listed, workspace, out);
+  finish(s, packed, A, B, parts, listed, workspace, out);
 }
 
 }  // namespace tutorial::masked_bmm::nearest

@@ -51,9 +51,9 @@ Answer check_step(const Step<Launcher>& step, const Problem& p, Rounding roundin
   Workspace workspace(s);
   step.launch(s, a.data(), b.data(), workspace, out.data());
   const Answer got = {out.to_host(), workspace.values.to_host()};
-  const Expected want = reference(s, p.A, p.B, all_rows(s.M),
-                                  rounding == Rounding::some ? std::span(got.out)
-                                                             : std::span<const float>());
+  const Expected want =
+      reference(s, p.A, p.B, all_rows(s.M),
+                rounding == Rounding::some ? std::span(got.out) : std::span<const float>());
   const Comparison result =
       compare(got.out, want, {.name = "out", .rows = s.M, .cols = s.k, .tile = step.tile});
   if (!result.ok) FAIL_CHECK(result.report);
@@ -297,8 +297,8 @@ TEST_CASE("nearest: the shares are equal, and have every tile") {
       CHECK(cut.block_of(next - 1) == block);
     }
     for (int64_t strip = 0; strip < cut.strips; ++strip)
-      most = std::max(most, 1 + cut.block_of((strip + 1) * cut.tiles - 1) -
-                                cut.block_of(strip * cut.tiles));
+      most = std::max(
+          most, 1 + cut.block_of((strip + 1) * cut.tiles - 1) - cut.block_of(strip * cut.tiles));
     CHECK(most <= cut.parts());
     CHECK(cut.parts() <= most + 1);
   }
@@ -346,8 +346,7 @@ TEST_CASE("nearest: the program checks all steps, and finds one wrong element", 
   const Cost least = {.flop = 9600, .bytes = 4 * (20 * 8 + 30 * 8 + 20)};
   check_all_right(run, {"product_then_minimum", "fused_minimum", "k_best", "cuBLAS + minimum"},
                   least);
-  const ProgramRun near =
-      run_program({"--part", "nearest", "--m", "20", "--n", "30", "--d", "8"});
+  const ProgramRun near = run_program({"--part", "nearest", "--m", "20", "--n", "30", "--d", "8"});
   check_all_right(near, {"second_look", "k_best"}, least);
   CHECK_THAT(near.out, ContainsSubstring("out[20×1] = the 1 nearest of B[30×8] for each of "
                                          "A[20×8], by |a - b|, fp32"));
