@@ -1,11 +1,12 @@
 // What steps 3 and 4 do before and after the search: the norms of the points; a second look at the
-// candidates, exactly; and at all points where the candidates do not prove the answer.
+// candidates, exactly; and at all points where the candidates prove nothing.
 //
-// FLOP            3·M·c·D in double for c candidates a row, 2·(M + N)·D for the norms
+// FLOP   3·M·c·D in double for c candidates a row, 2·(M + N)·D for norms
 // asked for by norms_kernel   loads 4·N·D bytes, stores 4·N bytes
-// asked for by finish_kernel  loads 8·M·parts·c + 4·M·D·(1 + 2·c) bytes, stores 8·M·k bytes
-// asked for by scan_kernel    loads 8·512·scans + 8·doubtful·N·D bytes, stores 8·doubtful·k bytes,
-//                             for `scans` blocks
+// asked for by finish_kernel  loads 8·M·c·parts + near·M·(8·D·c + 4·D + 256) bytes,
+//                             stores 8·M·k bytes; near is 1 for distances, 0 for products
+// asked for by scan_kernel    loads 4096·scans + 8·doubtful·N·D bytes, stores 8·doubtful·k bytes,
+//                             by `scans` blocks for `doubtful` rows
 #include <algorithm>
 #include <climits>
 
@@ -63,8 +64,9 @@ __global__ void __launch_bounds__(WARP* WARPS)
   if (point >= N) return;
   const double norm = norm_of(B + point * D, D);
   if (threadIdx.x % WARP != 0) return;
-  norms[point] = norm < ORDINARY_POINT ? static_cast<float>(norm) : NAN;
-  if (norm < ORDINARY_POINT) atomicMax(&about[0], __float_as_uint(norms[point]));
+  const auto rounded = static_cast<float>(norm);
+  norms[point] = norm < ORDINARY_POINT ? rounded : NAN;
+  if (norm < ORDINARY_POINT) atomicMax(&about[0], __float_as_uint(rounded));
   if (norm >= ORDINARY_POINT) atomicMax(&about[1], 1u);
 }
 
@@ -162,29 +164,32 @@ __device__ double distance_of_packed(const float* a, const Packed& packed, int64
 /// A block has a row that is in doubt, then another one: a thread has a point at a time.
 __global__ void __launch_bounds__(SCAN_THREADS) scan_kernel(Look p, Packed packed) {
   __shared__ Found best[MOST_NEIGHBOURS], fresh[SCAN_THREADS];
+  __shared__ int fresh_count;
   const int me = threadIdx.x, k = p.k;
   for (unsigned long long r = blockIdx.x; r < p.doubtful[0]; r += gridDim.x) {
     const int64_t row = p.doubtful[1 + r];
     if (me < k) best[me] = {NAN, NO_POINT + me};
+    if (me == 0) fresh_count = 0;
     __syncthreads();
     for (int64_t first = 0; first < p.N; first += SCAN_THREADS) {
-      const int64_t point = first + me;
-      Found mine = {NAN, static_cast<int>(point)};
-      if (point < p.N) mine.distance = distance_of_packed(p.A + row * p.D, packed, point, p.D);
-      if (!__syncthreads_or(comes_before(mine, best[k - 1]))) continue;
-      fresh[me] = mine;
-      __syncthreads();
+      Found mine = {NAN, static_cast<int>(first) + me};
+      if (mine.point < p.N)
+        mine.distance = distance_of_packed(p.A + row * p.D, packed, mine.point, p.D);
+      const bool is_better = comes_before(mine, best[k - 1]);
+      if (is_better) fresh[atomicAdd(&fresh_count, 1)] = mine;
+      if (!__syncthreads_or(is_better)) continue;
       // As in merge.cuh: a place is the number of those before.
       int place = 0, place_of_old = me;
       const Found old = best[min(me, k - 1)];
-      for (int i = 0; i < k; ++i) place += comes_before(best[i], mine);
-      for (int i = 0; i < SCAN_THREADS; ++i) {
+      for (int i = 0; is_better && i < k; ++i) place += comes_before(best[i], mine);
+      for (int i = 0; i < fresh_count; ++i) {
         place += comes_before(fresh[i], mine);
         place_of_old += comes_before(fresh[i], old);
       }
       __syncthreads();
-      if (place < k) best[place] = mine;
+      if (is_better && place < k) best[place] = mine;
       if (me < k && place_of_old < k) best[place_of_old] = old;
+      if (me == 0) fresh_count = 0;
       __syncthreads();
     }
     if (me < k) write(best[me], p.out + row * k + me, p.values + row * k + me);

@@ -20,7 +20,9 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/compare/compare.hpp"
@@ -67,6 +69,8 @@ struct Cut {
   }
   /// The most blocks that share a strip.
   int64_t parts() const;
+  /// A row for each block that shares its strip: how many there are, of M rows in all.
+  int64_t rows_of_shares(int64_t M) const;
 };
 /// The rule: a block for each multiprocessor, but no more than there are tiles.
 Cut cut_of(const Search& search, int64_t most_blocks);
@@ -125,6 +129,8 @@ inline const std::vector<Step<Launcher>> steps = {
 
 /// Can it do this search?
 bool can_do(const Step<Launcher>& step, const Search& search);
+/// What the letters in its header stand for, but for `doubtful`.
+std::map<std::string, int64_t> symbols_of(const Search& search, const Step<Launcher>& step);
 /// Throws Error, one sentence, unless the step of this name can do the search.
 void require_can_do(const char* step, const Search& search);
 

@@ -4,7 +4,6 @@
 
 #include "common/data/device_buffer.hpp"
 #include "common/data/npy.hpp"
-#include "common/kernel/grid.hpp"
 #include "common/measure/row_major_blas.hpp"
 #include "common/program/chapter.hpp"
 #include "nearest/nearest.hpp"
@@ -49,15 +48,8 @@ void body(Chapter& chapter) {
         run, [&](Launcher* launch) { launch(nothing, nullptr, nullptr, none, nullptr); });
   }
 
-  const Cut cut = cut_of(s);
   const bool with_product = by_product && s.k == 1;  // step 1, and cuBLAS
-  chapter.symbols({{"M", s.M},
-                   {"N", s.N},
-                   {"D", s.D},
-                   {"k", s.k},
-                   {"parts", cut.parts()},
-                   {"scans", std::min(ceil_div(s.M, 16), multiprocessors())},
-                   {"doubtful", s.M}});
+  chapter.symbols({{"doubtful", s.M}});              // at most
   chapter.problem(
       "out[" + shape_text({s.M, s.k}) + "] = the " + std::to_string(s.k) + " nearest of B[" +
           shape_text({s.N, s.D}) + "] for each of A[" + shape_text({s.M, s.D}) + "], by " +
@@ -72,8 +64,10 @@ void body(Chapter& chapter) {
   chapter.check_with([&](std::span<const float> got, const Layout& layout) {
     return compare_rows(got, reference(s, input_a.host(), input_b.host(), rows, got), rows, layout);
   });
-  for (const auto& step : run)
+  for (const auto& step : run) {
+    chapter.symbols(symbols_of(s, step));
     chapter.run(step, [&](float* out) { step.launch(s, a, b, workspace, out); });
+  }
   if (!with_product) return;
   const CublasHandle handle;
   chapter.vendor("cuBLAS + minimum", [&](float* out) {

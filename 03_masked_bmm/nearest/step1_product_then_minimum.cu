@@ -1,11 +1,12 @@
 // Step 1 = the product C = A·Bᵀ, then a second kernel that looks for each row's minimum.
 //
 // FLOP            2·M·N·D, and M·N comparisons
-// global memory   C is written and read again: 8·M·N bytes beside the 4·(M + N)·D of A and B
-// asked for by product_kernel  loads 12288·⌈D/8⌉·⌈M/128⌉·⌈N/256⌉ bytes, stores 16·M·⌈N/4⌉ bytes
+// global memory   C is written and read again: 8·M·N bytes beside those of A and B
+// asked for by product_kernel  loads 12288·(⌈D/8⌉·⌈M/128⌉·⌈N/256⌉ + blocks) bytes,
+//                              stores 16·M·⌈N/4⌉ bytes
 // asked for by minimum_kernel  loads 16·M·⌈N/4⌉ bytes, stores 8·M bytes
-// shared memory   24.5 KB a block
-// block           256 threads for a strip of 128 rows of C, or a part of one
+// shared memory   24 KB a block
+// block           256 threads, one block a multiprocessor
 #include <algorithm>
 
 #include "common/kernel/check.hpp"

@@ -1,11 +1,12 @@
 // Step 2 = step 1 + the block looks for the minima itself, while it has the sums in registers.
 //
 // FLOP            2·M·N·D, and M·N comparisons
-// global memory   4·(M + N)·D bytes, and 24·M for what is found: C is never written
-// asked for by fused_minimum_kernel  loads 12288·⌈D/8⌉·⌈M/128⌉·⌈N/256⌉ bytes, stores 0 bytes
+// global memory   C is never written: 4·(M + N)·D bytes and the packed ones, 24·M for the result
+// asked for by fused_minimum_kernel  loads 12288·(⌈D/8⌉·⌈M/128⌉·⌈N/256⌉ + blocks) bytes,
+//                                    stores 0 bytes
 // asked for by unpack_kernel         loads 8·M bytes, stores 8·M bytes
-// shared memory   26 KB a block: 12 bytes more a row
-// block           256 threads for a strip of 128 rows of C, or a part of one
+// shared memory   25.5 KB a block: 12 bytes a row beside the pieces
+// block           256 threads, one block a multiprocessor
 #include "common/kernel/check.hpp"
 #include "nearest/key.cuh"
 #include "nearest/strip.cuh"

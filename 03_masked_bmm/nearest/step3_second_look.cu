@@ -1,11 +1,11 @@
-// Step 3 = step 2 + distances: |a - b|² = |a|² + |b|² - 2·a·b, whose best two are looked at again,
-// exactly.
+// Step 3 = step 2 + distances: |a - b|² = |a|² + |b|² - 2·a·b, and an exact second look at the two
+// points of which this is smallest.
 //
-// FLOP            2·M·N·D for the products, and 5·M·D in double
-// global memory   8·(M + N)·D + 8·N bytes, and 64·M for what is found
-// asked for by second_look_kernel  loads 4·D·(M·⌈N/256⌉ + N·⌈M/128⌉) + 32·N·… bytes
-// shared memory   27 KB a block: 20 bytes more a row than step 1
-// block           256 threads for a strip of 128 rows, or a part of one
+// FLOP            2·M·N·D for the products, 6·M·D in double for the second look
+// global memory   4·(M + N)·D bytes and the packed ones, 4·N for |b|², some 100·M for the rest
+// asked for       loads 12288·(⌈D/8⌉·⌈M/128⌉·⌈N/256⌉ + blocks) + 32·N·⌈M/128⌉ bytes, stores 0 bytes
+// shared memory   26.5 KB a block: 20 bytes a row beside the pieces
+// block           256 threads, one block a multiprocessor
 #include "common/kernel/check.hpp"
 #include "nearest/key.cuh"
 #include "nearest/strip.cuh"

@@ -1,12 +1,11 @@
-// Step 4 = step 3 + a sorted list of the best for each row; what is better than its last goes to a
-// buffer first.
+// Step 4 = step 3 + a sorted list of the best for each row, and a buffer before it.
 //
-// FLOP            2·M·N·D for the products, and 3·M·(k + 6)·D in double
-// global memory   8·(M + N)·D + 8·N bytes, and the lists: 8·M·(k + 6) bytes a part, read and
-//                 written again by each merge
-// asked for by k_best_kernel  loads 4·D·(M·⌈N/256⌉ + N·⌈M/128⌉) + 32·N·… bytes
-// shared memory   59 KB a block: 32 keys a row wait in the buffer
-// block           256 threads for a strip of 128 rows, or a part of one
+// FLOP            2·M·N·D for the products, 3·M·(k + 6)·D in double for the second look
+// global memory   as in step 3, and the lists: 8·(k + 6) bytes for each row of a share
+// asked for       loads 12288·(⌈D/8⌉·⌈M/128⌉·⌈N/256⌉ + blocks) + 32·near·N·⌈M/128⌉ bytes,
+//                 stores 8·c·lists bytes, for lists of c keys; near is 1 for distances, else 0
+// shared memory   59 KB a block, and 1 KB for each key of a list, if there is so much
+// block           256 threads, one block a multiprocessor
 #include "common/kernel/check.hpp"
 #include "nearest/merge.cuh"
 #include "nearest/strip.cuh"

@@ -185,8 +185,8 @@ __device__ inline void take_out(float (&sum)[TN], int place) {
     if (j == place) sum[j] = NAN;
 }
 
-/// Bit i: is one of sum[i] below its row's limit, or EQUAL_TOO? NaN is no limit. All rows are tested
-/// before any branch, so that no test waits for another one.
+/// Bit i: is one of sum[i] below its row's limit, or EQUAL_TOO? NaN is no limit. All rows are
+/// tested before any branch, so that no test waits for another one.
 template <bool EQUAL_TOO>
 __device__ unsigned rows_to_look_at(const float (&sum)[TM][TN], const float* limits) {
   unsigned rows = 0;

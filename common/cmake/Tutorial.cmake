@@ -161,7 +161,7 @@ endfunction()
 # The arguments are libraries that the chapter needs besides, such as another chapter's steps.
 function(tutorial_chapter)
   get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
-  file(GLOB sources CONFIGURE_DEPENDS *.cu *.cpp */*.cu */*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS *.cu *.cpp */*.cu */*.cpp */tests/*.cpp)
   set(program ${sources})
   set(stand_ins ${sources})
   set(tests ${sources})
