@@ -121,15 +121,53 @@ TEST_CASE("nearest: distances are the true ones where the expansion has lost the
   Problem outlier = random_problem({2, 600, 8});
   for (int d = 0; d < 8; ++d) outlier.B[77 * 8 + d] *= 1e6f;
   if (can_do(step, outlier.search)) check_step(step, outlier, Rounding::none);
-  // Nearly twins: they differ by less than the expansion sees.
-  Problem twins = random_problem({10, 300, 8});
-  for (int query = 0; query < 10; ++query)
-    for (int d = 0; d < 8; ++d) {
-      const float a = twins.A[query * 8 + d];
-      for (int twin = 0; twin < 12; ++twin)
-        twins.B[(query * 13 + twin) % 300 * 8 + d] = a + 1e-4f * static_cast<float>(12 - twin);
+  // Each query has three points that are as near but for what the expansion's rounding hides: then
+  // the candidates alone would often leave out the nearest.
+  Problem triples = random_problem({80, 300, 8});
+  for (int query = 0; query < 80; ++query)
+    for (int twin = 0; twin < 3; ++twin)
+      for (int d = 0; d < 8; ++d) {
+        const float apart = d == (query + twin) % 8 ? 0.5f + 4e-7f * static_cast<float>(twin) : 0;
+        triples.B[(3 * query + twin) * 8 + d] = triples.A[query * 8 + d] + apart;
+      }
+  if (can_do(step, triples.search)) check_step(step, triples, Rounding::none);
+}
+
+// The second kernel of step 1, alone: cuBLAS's product comes to it, too.
+TEST_CASE("nearest: the minimum of a matrix", "[values]") {
+  const std::vector<std::vector<float>> rows = {
+      {0.0f, -0.0f, 0.0f, 1, 2},       {3, NOT, -1, NOT, -1}, {NOT, NOT, NOT, NOT, NOT},
+      {INF, NOT, INF, INF, INF},       {5, -INF, 0, -INF, 1}, {-FLT_MIN, -1e-45f, 0, -FLT_MAX, 3},
+      {1e-45f, -0.0f, 0.0f, 2e-45f, 1}};
+  const std::vector<float> want = {0, 2, -1, 0, 1, 3, 1};
+  for (const int64_t row_floats : {5, 8}) {
+    std::vector<float> C;
+    for (const auto& row : rows) {
+      C.insert(C.end(), row.begin(), row.end());
+      C.insert(C.end(), row_floats - 5, -INF);  // not of the row
     }
-  if (can_do(step, twins.search)) check_step(step, twins, Rounding::none);
+    const Search s = {std::ssize(rows), 5, 1, 1, Measure::product};
+    const DeviceBuffer<float> c(C);
+    Workspace workspace(s, false);
+    check_launch([&](float* out) { row_minimum(s, c.data(), row_floats, workspace, out); },
+                 {.value = {want.begin(), want.end()}, .bound = std::vector<double>(want.size())},
+                 {.name = "out", .rows = s.M, .cols = 1});
+  }
+}
+
+// A row in doubt costs much: on random points there must be few.
+TEST_CASE("nearest: hardly any row is in doubt", "[values]") {
+  const auto step = EACH_STEP(steps);
+  const Problem p = random_problem({150, 300, 16});
+  if (!can_do(step, p.search)) return;
+  const DeviceBuffer<float> a(p.A), b(p.B);
+  DeviceBuffer<float> out(150);
+  Workspace workspace(p.search);
+  step.launch(p.search, a.data(), b.data(), workspace, out.data());
+  Key doubtful = 0;
+  CUDA_CHECK(
+      cudaMemcpy(&doubtful, workspace.doubtful.data(), sizeof doubtful, cudaMemcpyDeviceToHost));
+  CHECK(doubtful <= 3);
 }
 
 // Points that come nearer and nearer: every one of them is better than all before it.
