@@ -42,6 +42,12 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size("--batch 128 --m 1024 --n 1024 --k 64 --mask window:256"),
         Size("--batch 128 --m 1024 --n 1024 --k 64 --mask none"),
         Size("--batch 32 --m 2048 --n 2048 --k 128 --mask causal"),
+        Size("--part nearest --m 16384 --n 16384 --d 64 --product"),
+        Size("--part nearest --m 16384 --n 16384 --d 64"),
+        Size("--part nearest --m 16384 --n 16384 --d 64 --neighbours 10"),
+        Size("--part nearest --m 16384 --n 16384 --d 100 --neighbours 10"),
+        Size("--part nearest --m 16384 --n 100000 --d 64 --neighbours 10"),
+        Size("--part nearest --m 16384 --n 16384 --d 64 --neighbours 100"),
     ],
     "04": [  # 268 MB in and as much out
         Size("--rows 524288 --cols 128"),
@@ -94,7 +100,7 @@ def bench(name, with_torch, folder, table):
         for step in project.last_steps(program, options, size.last) if size.last else []:
             options += f" --kernel {step}"
         commands = [[program, *options.split()]]
-        if with_torch and "--part" not in options:
+        if with_torch and ("--part" not in options or "--part nearest" in options):
             torch = Path(__file__).with_name("bench_torch.py")
             commands.append([sys.executable, torch, number, *options.split()])
         for command in commands:
