@@ -8,6 +8,7 @@
 #include "common/program/chapter.hpp"
 #include "device_masks.hpp"
 #include "mask_options.hpp"
+#include "nearest/nearest.hpp"
 #include "skipped.hpp"
 
 namespace tutorial::masked_bmm {
@@ -115,5 +116,7 @@ void body(Chapter& chapter) {
 int main(int argc, char** argv) {
   return tutorial::run_chapter(argc, argv, "03_masked_bmm",
                                {{"", "C[b] = A[b]·B[b] where a mask keeps, a fill value elsewhere",
-                                 tutorial::masked_bmm::body}});
+                                 tutorial::masked_bmm::body},
+                                {"nearest", "the nearest of many points, or each row's minimum",
+                                 tutorial::masked_bmm::nearest::body}});
 }

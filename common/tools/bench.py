@@ -49,6 +49,12 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size("--batch 128 --m 1024 --n 1024 --k 64 --mask window:256"),
         Size("--batch 128 --m 1024 --n 1024 --k 64 --mask none"),
         Size("--batch 32 --m 2048 --n 2048 --k 128 --mask causal"),
+        Size("--part nearest --m 16384 --n 16384 --d 64 --product"),
+        Size("--part nearest --m 16384 --n 16384 --d 64"),
+        Size("--part nearest --m 16384 --n 16384 --d 64 --neighbours 10"),
+        Size("--part nearest --m 16384 --n 16384 --d 100 --neighbours 10"),
+        Size("--part nearest --m 16384 --n 100000 --d 64 --neighbours 10"),
+        Size("--part nearest --m 16384 --n 16384 --d 64 --neighbours 100"),
     ],
     "04": [  # 268 MB in and as much out
         Size("--rows 524288 --cols 128"),
@@ -88,7 +94,7 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
 }
 
 
-TORCH_PARTS = ("--part backward",)  # of which bench_torch.py has rows
+TORCH_PARTS = ("--part backward", "--part nearest")  # of which bench_torch.py has rows
 
 
 def rows_of(command, table):

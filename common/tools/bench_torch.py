@@ -29,9 +29,11 @@ HEADS = (
 def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("chapter", choices=["01", "02", "03", "04", "05", "06"])
-    for name in "m n k batch rows cols seq channels heads head_dim".split():
+    parser.add_argument("--neighbours", type=int, default=1)
+    parser.add_argument("--product", action="store_true")
+    for name in "m n k d batch rows cols seq channels heads head_dim".split():
         parser.add_argument("--" + name.replace("_", "-"), type=int)
-    parser.add_argument("--part", help="of the chapter: 06 has rows for backward")
+    parser.add_argument("--part", help="of the chapter: 03 has rows for nearest, 06 for backward")
     parser.add_argument("--mask", default="causal")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--tf32", action="store_true")
@@ -121,6 +123,26 @@ def masked_bmm(o):
     yield "torch fill_ (write only)", lambda: C.fill_(1.0), lambda C: C[-1], ones, 0, 0, 4 * C.numel()
 
 
+def nearest(o):
+    A, B, k = normal(o.m, o.d), normal(o.n, o.d), o.neighbours
+    some = A[:64].double()
+    exact = some @ B.double().T if o.product else torch.cdist(some, B.double(), compute_mode="donot_use_mm_for_euclid_dist")
+    want = exact.sort(1).values[:, :k]
+    flop, size = 2 * o.m * o.n * o.d, 4 * (o.m * o.d + o.n * o.d + o.m * k)
+    # What counts is how far the points are that were found: of two as near, either may come first.
+    part = lambda found: exact.gather(1, found[:64].view(-1, k))
+    if o.product and k == 1:
+        yield "torch.mm + argmin", lambda: torch.mm(A, B.T).argmin(1), part, want, 1e-5 * o.d, flop, size
+    if o.product:
+        call = lambda: torch.mm(A, B.T).topk(k, largest=False).indices
+        yield "torch.mm + topk", call, part, want, 1e-5 * o.d, flop, size
+        return
+    call = lambda: torch.cdist(A, B).topk(k, largest=False).indices
+    yield "torch.cdist + topk", call, part, want, 1e-4, flop, size
+    call = lambda: torch.addmm(B.square().sum(1), A, B.T, alpha=-2).topk(k, largest=False).indices
+    yield "torch.addmm + topk", call, part, want, 1e-4, flop, size
+
+
 def softmax(o):
     x = normal(o.rows, o.cols)
     want = torch.softmax(x[:8].double(), -1)
@@ -196,6 +218,7 @@ ROUTINES = {
     "01": matmul,
     "02": matmul,
     "03": masked_bmm,
+    "03 nearest": nearest,
     "04": softmax,
     "05": unfused_attention,
     "06": flash_attention,
@@ -213,7 +236,7 @@ def largest_error(got, want):
 
 def main():
     o = options()
-    missing = [name for name in {
+    missing = [name for name in ["m", "n", "d"] if getattr(o, name) is None] if o.part else [name for name in {
         "01": ["m", "n", "k"], "02": ["m", "n", "k"], "03": ["batch", "m", "n", "k"], "04": ["rows", "cols"],
         "05": ["batch", "seq", "channels", "heads"], "06": ["batch", "heads", "seq", "head_dim"],
     }[o.chapter] if getattr(o, name) is None]

@@ -417,3 +417,34 @@ def band():
     for end in (low, high):
         f.line(place(end), y + 26, place(end), y + 154, GREEN, 1, "3 3")
     return f
+
+
+@figure("03_nearest")
+def nearest():
+    f = Figure(760, 250, "A strip of 128 queries is multiplied with 256 points at a time. A row's sums are compared with its"
+                         " limit; the few that are smaller wait in a buffer of 32 keys; a full buffer is merged into the"
+                         " row's sorted list, whose last key is the new limit")
+    f.heading(10, 20, "a strip of C, never written")
+    for tile in range(6):
+        now = tile == 3
+        f.rect(10 + 46 * tile, 34, 42, 84, GREEN if tile <= 3 else GREY, HALF if now else PALE, 1)
+    f.text(169, 98, "tile", 13, anchor="middle")
+    f.lines(10, 138, ("done: forgotten", "128 queries, 256 points a tile"), 12, 16)
+    f.text(196, 138, "still to come", 12)
+    f.rect(148, 66, 42, 8, PURPLE, SOLID, 0.5)
+    f.arrow(192, 70, 408, 70, PURPLE)
+    f.text(346, 62, "smaller than", 12, anchor="middle")
+    f.text(346, 87, "the row's limit", 12, anchor="middle")
+    f.heading(412, 20, "buffer")
+    f.grid(412, 54, 4, 8, 12, ORANGE)
+    f.text(412, 122, "32 keys, in any order", 12)
+    f.arrow(512, 78, 596, 78, ORANGE)
+    f.text(554, 70, "full: merge", 12, anchor="middle")
+    f.heading(600, 20, "list")
+    f.grid(600, 40, 10, 1, 12, BLUE, cell_height=12)
+    f.text(620, 52, "best", 12)
+    f.text(620, 160, "last", 12)
+    f.lines(600, 182, ("k keys, and 6 spare", "ones for distances"), 12, 16)
+    f.path("M 598 154 C 480 240, 300 240, 172 122", RED, 1.5, arrow=True)
+    f.text(400, 236, "the last key is the new limit", 12, anchor="middle")
+    return f

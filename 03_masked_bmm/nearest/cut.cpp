@@ -1,0 +1,129 @@
+// What stands before a launch: which searches are possible, how they are cut, and the memory.
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "common/kernel/check.hpp"
+#include "common/kernel/error.hpp"
+#include "common/kernel/grid.hpp"
+#include "nearest/nearest.hpp"
+
+namespace tutorial::masked_bmm::nearest {
+
+void require_possible(const Search& s) {
+  const std::string points = std::to_string(s.N) + (s.N == 1 ? " point" : " points");
+  if (s.N > MOST_POINTS)
+    throw Error(points + " are too many: the result's float32 counts to " +
+                std::to_string(MOST_POINTS) + "; search them in parts");
+  if (s.k < 1 || s.k > MOST_NEIGHBOURS)
+    throw Error("--neighbours is " + std::to_string(s.k) + "; take 1 to " +
+                std::to_string(MOST_NEIGHBOURS));
+  if (s.k > s.N)
+    throw Error("--neighbours is " + std::to_string(s.k) + " of " + points +
+                "; take no more than there are");
+}
+
+bool can_do(const Step<Launcher>& step, const Search& s) {
+  const unsigned needed =
+      (s.measure == Measure::product ? PRODUCT : DISTANCE) | (s.k > 1 ? MANY : 0);
+  return (step.features & needed) == needed;
+}
+
+void require_can_do(const char* name, const Search& s) {
+  require_possible(s);
+  for (const auto& step : steps) {
+    if (std::string(name) != step.name || can_do(step, s)) continue;
+    if (s.k > 1 && (step.features & MANY) == 0)
+      throw Error(std::string(name) + " finds one neighbour: take --neighbours 1, or k_best");
+    throw Error(std::string(name) + (s.measure == Measure::product
+                                         ? " compares distances: leave --product out"
+                                         : " compares products: add --product"));
+  }
+}
+
+int64_t multiprocessors() {
+  int device = 0, count = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return count;
+}
+
+Cut cut_of(const Search& s, int64_t most_blocks) {
+  Cut cut = {.strips = ceil_div(s.M, STRIP),
+             .tiles = ceil_div(s.N, TILE),
+             .pieces = std::max<int64_t>(1, ceil_div(s.D, DEPTH))};
+  cut.blocks = std::min(cut.strips * cut.tiles, most_blocks);
+  return cut;
+}
+
+Cut cut_of(const Search& s) {
+  return cut_of(s, std::min(multiprocessors(), grid_limit.x));
+}
+
+// A share has `least` tiles or one more. A strip can begin with the last tile of one.
+int64_t Cut::parts() const {
+  if (blocks == 0) return 1;
+  const int64_t least = strips * tiles / blocks;
+  return 1 + ceil_div(tiles - 1, least);
+}
+
+int64_t Cut::rows_of_shares(int64_t M) const {
+  int64_t rows = 0;
+  for (int64_t strip = 0; strip < strips; ++strip) {
+    const int64_t first = strip * tiles;
+    const int64_t sharers = block_of(first + tiles - 1) - block_of(first) + 1;
+    rows += sharers * std::min<int64_t>(M - strip * STRIP, STRIP);
+  }
+  return rows;
+}
+
+std::map<std::string, int64_t> symbols_of(const Search& s, const Step<Launcher>& step) {
+  const Cut cut = cut_of(s);
+  const bool has_two = step.launch == second_look;  // in one list
+  const bool is_near = s.measure == Measure::distance;
+  return {{"M", s.M},
+          {"N", s.N},
+          {"D", s.D},
+          {"k", s.k},
+          {"blocks", cut.blocks},
+          {"parts", has_two ? 1 : cut.parts()},
+          {"lists", cut.rows_of_shares(s.M)},
+          {"c", has_two   ? 2
+                : is_near ? s.k + SPARE
+                          : s.k},
+          {"near", is_near ? 1 : 0},
+          {"scans", std::min({ceil_div(s.M, 16), multiprocessors(), grid_limit.x})}};
+}
+
+// ---- the workspace
+
+namespace {
+
+struct Sizes {
+  int64_t packed, product, keys;
+};
+Sizes sizes_of(const Search& s, bool with_product) {
+  const Cut cut = cut_of(s);
+  return {.packed = (cut.strips * STRIP + cut.tiles * TILE) * cut.pieces * DEPTH,
+          .product = with_product ? s.M * (ceil_div(s.N, 4) * 4) : 0,
+          .keys = s.M * cut.parts() * (s.k + SPARE)};
+}
+
+}  // namespace
+
+Workspace::Workspace(const Search& s, bool with_product)
+    : packed(sizes_of(s, with_product).packed),
+      product(sizes_of(s, with_product).product),
+      keys(sizes_of(s, with_product).keys),
+      norms(s.N),
+      about_points(2),
+      doubtful(1 + s.M),
+      values(s.M * s.k) {}
+
+double Workspace::bytes(const Search& s, bool with_product) {
+  const Sizes sizes = sizes_of(s, with_product);
+  return 4.0 * sizes.packed + 4.0 * sizes.product + 8.0 * sizes.keys + 4.0 * s.N + 8.0 * s.M +
+         4.0 * s.M * s.k;
+}
+
+}  // namespace tutorial::masked_bmm::nearest

@@ -1,0 +1,170 @@
+// Part nearest of chapter 3: the smallest elements of each row of a product, and where they are.
+//
+//   A    M × D, queries    B  N × D, points    float32, row-major, at any address of a float*
+//   out  M × k, for each query the numbers of k points, best first, as float32
+//
+// What is compared is
+//
+//   distance   Σ (a[d] - b[d])², in double: sum = fma(a[d] - b[d], a[d] - b[d], sum) for d = 0, 1,
+//   …
+//              The answer is the true one of these numbers, whatever a step computes on the way.
+//   product    a·b in float32, rounded in whatever order a step adds
+//
+// Of equal ones the smaller number comes first; 0 and -0 are equal. -∞ is smaller than all others,
+// +∞ larger, and each can win; NaN never does. Where fewer than k are left, the rest is -1.
+//
+// Any M, N, D >= 0. k is 1 to 128, and at most N; N is at most 2^24, since float32 counts no
+// further. Without queries nothing is launched. A, B and out do not overlap.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/compare/compare.hpp"
+#include "common/data/device_buffer.hpp"
+#include "common/kernel/step.hpp"
+
+namespace tutorial {
+class Chapter;
+}
+
+namespace tutorial::masked_bmm::nearest {
+
+enum class Measure { distance, product };
+
+/// One problem.
+struct Search {
+  int64_t M = 0, N = 0, D = 0, k = 1;
+  Measure measure = Measure::distance;
+};
+
+inline constexpr int64_t MOST_NEIGHBOURS = 128, MOST_POINTS = int64_t{1} << 24;
+
+/// Throws Error, one sentence, unless k and N are as above.
+void require_possible(const Search& search);
+
+// ---- how the work is cut (cut.cpp)
+
+inline constexpr int STRIP = 128;  // queries of a tile
+inline constexpr int TILE = 256;   // points of a tile
+inline constexpr int DEPTH = 8;    // of D at a time: a piece
+
+/// How a search is cut: all tiles of all strips, in a row, are shared out evenly.
+struct Cut {
+  int64_t strips = 0, tiles = 0, pieces = 0;  // strips; tiles of a strip; pieces of a tile
+  int64_t blocks = 0;
+
+  /// Where the share of a block begins.
+  __host__ __device__ int64_t first_tile(int64_t block) const {
+    return strips * tiles * block / blocks;
+  }
+  /// Whose share has this tile.
+  __host__ __device__ int64_t block_of(int64_t tile) const {
+    return ((tile + 1) * blocks - 1) / (strips * tiles);
+  }
+  /// The most blocks that share a strip.
+  int64_t parts() const;
+  /// A row for each block that shares its strip: how many there are, of M rows in all.
+  int64_t rows_of_shares(int64_t M) const;
+};
+/// The rule: a block for each multiprocessor, but no more than there are tiles.
+Cut cut_of(const Search& search, int64_t most_blocks);
+Cut cut_of(const Search& search);  // for the device at hand
+int64_t multiprocessors();         // which has so many
+
+// ---- what the steps work with
+
+using Key = unsigned long long;  // a value and its index (key.cuh); of a type that atomics take
+
+inline constexpr int64_t SPARE = 6;  // candidates more than k that get a second look
+
+/// Global memory for one search, and all steps that can do it.
+struct Workspace {
+  explicit Workspace(const Search& search, bool with_product = true);
+  static double bytes(const Search& search, bool with_product = true);
+
+  DeviceBuffer<float> packed;           // A and B, piece by piece (pack.cu)
+  DeviceBuffer<float> product;          // (M, N), a row begins at a multiple of 16 bytes: step 1's
+  DeviceBuffer<Key> keys;               // (M, parts, k + SPARE): what is left of each row
+  DeviceBuffer<float> norms;            // (N): |b|², NaN for what is too large or not a number
+  DeviceBuffer<unsigned> about_points;  // the largest norm's bits; is any point too large?
+  DeviceBuffer<Key> doubtful;           // (1 + M): how many rows must be looked at in full; which
+  DeviceBuffer<float> values;  // (M, k): the products or distances of `out`; NaN beside a -1
+};
+
+// ---- the steps
+
+/// Writes out, and the workspace's values. Waits for nothing. Throws Error, before any launch and
+/// for M = 0 too, for a search that it cannot do.
+using Launcher = void(const Search& search, const float* A, const float* B, Workspace& workspace,
+                      float* out);
+
+Launcher product_then_minimum, fused_minimum, second_look, k_best;
+
+inline constexpr unsigned PRODUCT = 1, DISTANCE = 2, MANY = 4;  // Step::features
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "product_then_minimum",
+     .launch = product_then_minimum,
+     .idea = "the product, then a kernel for each row's minimum",
+     .features = PRODUCT},
+    {.name = "fused_minimum",
+     .launch = fused_minimum,
+     .idea = "the minimum where the product is; C is never written",
+     .features = PRODUCT},
+    {.name = "second_look",
+     .launch = second_look,
+     .idea = "distances from products, and the best two looked at exactly",
+     .features = DISTANCE},
+    {.name = "k_best",
+     .launch = k_best,
+     .idea = "a list of the best for each row, and a buffer before it",
+     .features = PRODUCT | DISTANCE | MANY},
+};
+
+/// Can it do this search?
+bool can_do(const Step<Launcher>& step, const Search& search);
+/// What the letters in its header stand for, but for `doubtful`.
+std::map<std::string, int64_t> symbols_of(const Search& search, const Step<Launcher>& step);
+/// Throws Error, one sentence, unless the step of this name can do the search.
+void require_can_do(const char* step, const Search& search);
+
+/// The second half of step 1, also used after cuBLAS: rows of C begin `row_floats` apart.
+void row_minimum(const Search& search, const float* C, int64_t row_floats, Workspace& workspace,
+                 float* out);
+
+// ---- what all steps share (pack.cu)
+
+/// A and B as the tiles want them: a piece is DEPTH rows of STRIP queries or TILE points; then
+/// comes the next piece of the same, then the next strip or tile. Zeros fill up all of them.
+struct Packed : Cut {
+  const float *A, *B;
+};
+Packed pack(const Search& search, const float* A, const float* B, Workspace& workspace);
+
+// ---- what steps 3 and 4 share (exact.cu)
+
+/// norms and about_points, before the search.
+void measure_points(const Search& search, const float* B, Workspace& workspace);
+/// After it: of each row, merges the parts' lists of `listed` keys; for distances, looks again at
+/// what is left, exactly, and where that proves nothing at all points.
+void finish(const Search& search, const Packed& packed, const float* A, const float* B,
+            int64_t parts, int64_t listed, Workspace& workspace, float* out);
+
+// ---- the reference (reference.cpp)
+
+/// The rows `rows` of out, from all products or distances in double. Distances leave one answer.
+/// Products may be rounded: where the element of `got`, which holds all of out, is as good as the
+/// best by the rounding's bound, it is the value, too. Without `got` rounding is no excuse.
+Expected reference(const Search& search, std::span<const float> A, std::span<const float> B,
+                   std::span<const int64_t> rows, std::span<const float> got = {});
+
+/// The program's part (program.cpp).
+void body(Chapter& chapter);
+
+}  // namespace tutorial::masked_bmm::nearest

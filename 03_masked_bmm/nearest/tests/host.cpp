@@ -1,0 +1,145 @@
+// What stands before a launch, what the kernels ask for, the program, and the reference itself.
+#include <algorithm>
+
+#include "common/kernel/error.hpp"
+#include "common/testing/asked_for.hpp"
+#include "common/testing/program_run.hpp"
+#include "nearest/tests/problem.hpp"
+
+namespace tutorial::masked_bmm::nearest {
+namespace {
+
+TEST_CASE("nearest: the shares are equal, and have every tile") {
+  struct Case {
+    int64_t M, N, blocks, expected;
+  };
+  for (const Case& c : std::vector<Case>{{16384, 16384, 132, 132},
+                                         {128, 16384, 132, 64},
+                                         {1, 1, 132, 1},
+                                         {0, 512, 132, 0},
+                                         {300, 5, 1, 1},
+                                         {1000, 100000, 132, 132},
+                                         {20000, 300, 7, 7}}) {
+    const Cut cut = cut_of({c.M, c.N, 1}, c.blocks);
+    CAPTURE(c.M, c.N, c.blocks);
+    CHECK(cut.blocks == c.expected);
+    if (cut.blocks == 0) continue;
+    const int64_t tiles = cut.strips * cut.tiles;
+    CHECK(tiles == ceil_div(c.M, 128) * ceil_div(c.N, 256));
+    CHECK(cut.first_tile(0) == 0);
+    CHECK(cut.first_tile(cut.blocks) == tiles);
+    int64_t most = 0;
+    for (int64_t block = 0; block < cut.blocks; ++block) {
+      const int64_t first = cut.first_tile(block), next = cut.first_tile(block + 1);
+      CHECK((next - first == tiles / cut.blocks || next - first == tiles / cut.blocks + 1));
+      CHECK(cut.block_of(first) == block);
+      CHECK(cut.block_of(next - 1) == block);
+    }
+    for (int64_t strip = 0; strip < cut.strips; ++strip)
+      most = std::max(
+          most, 1 + cut.block_of((strip + 1) * cut.tiles - 1) - cut.block_of(strip * cut.tiles));
+    CHECK(most <= cut.parts());
+    CHECK(cut.parts() <= most + 1);
+  }
+}
+
+TEST_CASE("nearest: the kernels ask for what their headers say", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  if (is_too_large_here(step)) return;
+  for (const int64_t blocks : {132, 2}) {
+    if (blocks == 2 && step.launch == product_then_minimum) continue;  // several launches
+    const SmallGrid grid(blocks, 1);
+    for (Search s : std::vector<Search>{{20, 300, 16}, {131, 260, 9}, {3, 530, 7}}) {
+      if (step.features & MANY) s.k = 3;
+      if ((step.features & DISTANCE) == 0) s.measure = Measure::product;
+      CAPTURE(step.name, s.M, s.N, s.D, blocks);
+      const Problem p = random_problem(s);
+      const DeviceBuffer<float> a(p.A), b(p.B);
+      DeviceBuffer<float> out(s.M * s.k);
+      Workspace workspace(s);
+      std::map<std::string, int64_t> symbols = symbols_of(s, step);
+      symbols["doubtful"] = 0;
+      check_asked_for(symbols, [&] { step.launch(s, a.data(), b.data(), workspace, out.data()); });
+    }
+  }
+}
+
+std::string refusal(const Search& s, const Step<Launcher>& step) {
+  Search nothing = {.M = 0, .N = 1, .D = 1};
+  Workspace workspace(nothing);
+  try {
+    step.launch(s, nullptr, nullptr, workspace, nullptr);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("nearest: what cannot be done is refused in a sentence") {
+  const auto step = EACH_STEP(steps);
+  const Measure measure = step.features & DISTANCE ? Measure::distance : Measure::product;
+  const auto says = [&](Search s) {
+    s.measure = measure;
+    return refusal(s, step);
+  };
+  CHECK(says({.M = 0, .N = 1, .D = 1}).empty());
+  CHECK(says({.M = 0, .N = MOST_POINTS, .D = 1}).empty());
+  CHECK_THAT(says({.M = 0, .N = MOST_POINTS + 1, .D = 1}),
+             ContainsSubstring("16777217 points are too many"));
+  CHECK_THAT(says({.M = 0, .N = 0, .D = 1}), ContainsSubstring("--neighbours is 1 of 0 points"));
+  CHECK_THAT(says({.M = 0, .N = 4, .D = 1, .k = 5}),
+             ContainsSubstring("--neighbours is 5 of 4 points"));
+  CHECK_THAT(says({.M = 0, .N = 500, .D = 1, .k = 129}), ContainsSubstring("take 1 to 128"));
+  CHECK_THAT(says({.M = 0, .N = 500, .D = 1, .k = 0}), ContainsSubstring("take 1 to 128"));
+  if ((step.features & MANY) == 0) {
+    CHECK_THAT(says({.M = 0, .N = 500, .D = 1, .k = 2}), ContainsSubstring("finds one neighbour"));
+    Search other = {.M = 0, .N = 5, .D = 1};
+    other.measure = measure == Measure::product ? Measure::distance : Measure::product;
+    CHECK_THAT(refusal(other, step), ContainsSubstring("compares"));
+  }
+}
+
+TEST_CASE("nearest: the program checks all steps, and finds one wrong element", "[program]") {
+  const Words product = {"--part", "nearest", "--product", "--m", "20", "--n", "30", "--d", "8"};
+  const ProgramRun run = run_program(product);
+  // 2·20·30·8 FLOP; A and B, and 20 numbers
+  const Cost least = {.flop = 9600, .bytes = 4 * (20 * 8 + 30 * 8 + 20)};
+  check_all_right(run, {"product_then_minimum", "fused_minimum", "k_best", "cuBLAS + minimum"},
+                  least);
+  const ProgramRun near = run_program({"--part", "nearest", "--m", "20", "--n", "30", "--d", "8"});
+  check_all_right(near, {"second_look", "k_best"}, least);
+  CHECK_THAT(near.out, ContainsSubstring("out[20×1] = the 1 nearest of B[30×8] for each of "
+                                         "A[20×8], by |a - b|, fp32"));
+  check_wrong(run_stand_in(product, {.first = 19, .count = 1, .by = 1}), "fused_minimum",
+              {"1 of 20 elements", "out[19][0]"});
+}
+
+TEST_CASE("nearest: the program compares some rows of a large result", "[program]") {
+  check_wrong(run_stand_in({"--part", "nearest", "--product", "--kernel", "fused_minimum", "--m",
+                            "200", "--n", "10000", "--d", "100"},
+                           {.first = 199, .count = 1, .by = 1}),
+              "fused_minimum", {"1 of 101 checked elements (101 of 200 rows)", "out[199][0]"});
+}
+
+TEST_CASE("the reference of the nearest is right where it is known") {
+  const std::vector<float> A = {0, 10}, B = {3, -1, 9, 1, NAN};
+  const auto of = [&](Search s) { return reference(s, A, B, all_rows(s.M)).value; };
+  CHECK(of({2, 5, 1, 2}) == std::vector<double>{1, 3, 2, 0});  // |0 - -1| = |0 - 1|
+  CHECK(of({2, 5, 1, 5}) == std::vector<double>{1, 3, 0, 2, -1, 2, 0, 3, 1, -1});
+  CHECK(of({2, 5, 1, 2, Measure::product}) == std::vector<double>{0, 1, 1, 3});
+  // Rounding is an excuse for one that is as good, and for no other; and not for one twice.
+  const std::vector<float> close = {1, 1 + 0x1p-23f, 2};
+  const Search s = {1, 3, 1, 2, Measure::product};
+  const std::vector<float> one = {1};
+  const auto with = [&](std::vector<float> got) {
+    return reference(s, one, close, all_rows(1), got).value;
+  };
+  CHECK(with({0, 1}) == std::vector<double>{0, 1});
+  CHECK(with({1, 0}) == std::vector<double>{1, 0});
+  CHECK(with({1, 1}) == std::vector<double>{0, 1});
+  CHECK(with({2, 1}) == std::vector<double>{0, 1});
+  CHECK(with({0.5f, 7}) == std::vector<double>{0, 1});
+}
+
+}  // namespace
+}  // namespace tutorial::masked_bmm::nearest

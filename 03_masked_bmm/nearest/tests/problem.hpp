@@ -1,0 +1,102 @@
+// What the tests of the part share: a problem, and a step's answer to it.
+#pragma once
+
+#include <cfloat>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "common/testing/testing.hpp"
+#include "nearest/nearest.hpp"
+
+namespace tutorial::masked_bmm::nearest {
+inline constexpr float INF = INFINITY, NOT = NAN;
+
+/// What a step finds, and what the workspace has beside it.
+struct Answer {
+  std::vector<float> out, values;
+};
+
+struct Problem {
+  Search search;
+  std::vector<float> A, B;
+  int64_t offset = 0;  // in floats, of everything, from an address that is a multiple of 256
+};
+
+inline Problem random_problem(Search s, Init init = Init::normal) {
+  return {s, make_values({s.M, s.D}, init, 1), make_values({s.N, s.D}, init, 2)};
+}
+
+/// Whole numbers from -3 to 3: their products are exact in float32, and many are equal.
+inline Problem whole_problem(Search s) {
+  Problem p = random_problem(s, Init::uniform);
+  for (auto* values : {&p.A, &p.B})
+    for (float& value : *values) value = std::floor(value * 3.5f + 0.5f);
+  return p;
+}
+
+/// Is rounding an excuse?
+enum class Rounding { some, none };
+
+/// Runs the step, and compares.
+inline Answer check_step(const Step<Launcher>& step, const Problem& p, Rounding rounding) {
+  const Search& s = p.search;
+  INFO(step.name << " M=" << s.M << " N=" << s.N << " D=" << s.D << " k=" << s.k
+                 << (s.measure == Measure::product ? " product" : " distance") << " offset "
+                 << p.offset);
+  const DeviceBuffer<float> a(p.A, p.offset), b(p.B, p.offset);
+  DeviceBuffer<float> out(s.M * s.k, p.offset);
+  Workspace workspace(s);
+  step.launch(s, a.data(), b.data(), workspace, out.data());
+  const Answer got = {out.to_host(), workspace.values.to_host()};
+  const Expected want =
+      reference(s, p.A, p.B, all_rows(s.M),
+                rounding == Rounding::some ? std::span(got.out) : std::span<const float>());
+  const Comparison result =
+      compare(got.out, want, {.name = "out", .rows = s.M, .cols = s.k, .tile = step.tile});
+  if (!result.ok) FAIL_CHECK(result.report);
+  CHECK(out.guards_intact());
+  for (const auto* buffer : {&workspace.product, &workspace.norms, &workspace.values})
+    CHECK(buffer->guards_intact());
+  CHECK(workspace.keys.guards_intact());
+  CHECK(workspace.doubtful.guards_intact());
+  // The values are those of the points that were found.
+  for (int64_t i = 0; i < s.M * s.k; ++i) {
+    const auto point = static_cast<int64_t>(got.out[i]);
+    if (point < 0) {
+      CHECK(std::isnan(got.values[i]));
+      continue;
+    }
+    double sum = 0, magnitude = 0;
+    for (int64_t d = 0; d < s.D; ++d) {
+      const double x = p.A[i / s.k * s.D + d], y = p.B[point * s.D + d];
+      const double term = s.measure == Measure::product ? x * y : (x - y) * (x - y);
+      sum += term, magnitude += std::abs(term);
+    }
+    if (std::isinf(sum) || std::abs(sum) > FLT_MAX)
+      CHECK(std::isinf(got.values[i]));
+    else
+      CHECK(std::abs(got.values[i] - sum) <= gamma_bound(s.D + 1) * magnitude + 0x1p-149);
+  }
+  return got;
+}
+
+/// The step on all that it can do of these.
+inline void check_all(const Step<Launcher>& step, const Problem& p,
+                      Rounding rounding = Rounding::some) {
+  Problem each = p;
+  for (const Measure measure : {Measure::product, Measure::distance}) {
+    each.search.measure = measure;
+    if (can_do(step, each.search)) check_step(step, each, rounding);
+  }
+}
+
+inline bool is_too_large_here(const Step<Launcher>& step) {
+  Search s = {.M = 0, .N = 1, .D = 1};
+  if ((step.features & DISTANCE) == 0) s.measure = Measure::product;
+  Workspace workspace(s);
+  return is_device_too_small(step.name,
+                             [&] { step.launch(s, nullptr, nullptr, workspace, nullptr); });
+}
+
+}  // namespace tutorial::masked_bmm::nearest

@@ -1,0 +1,214 @@
+// All steps on shapes that their likely mistakes do not survive; then values that are special.
+#include <algorithm>
+#include <utility>
+
+#include "nearest/tests/problem.hpp"
+
+namespace tutorial::masked_bmm::nearest {
+namespace {
+
+TEST_CASE("nearest: every step is right for every shape", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  if (is_too_large_here(step)) return;
+  for (const Search& s : std::vector<Search>{{128, 256, 8},
+                                             {129, 257, 9},
+                                             {1, 520, 17},
+                                             {130, 1, 7},
+                                             {1, 1, 1},
+                                             {37, 300, 24},
+                                             {5, 40, 0},
+                                             {0, 5, 3}})
+    check_all(step, random_problem(s));
+  for (int64_t offset : {1, 2, 3}) {
+    Problem p = random_problem({9, 270, 8});
+    p.offset = offset;
+    check_all(step, p);
+  }
+  if ((step.features & MANY) == 0) return;
+  for (const Search& s : std::vector<Search>{
+           {20, 520, 9, 10}, {4, 300, 4, 33}, {2, 530, 3, 128}, {130, 300, 9, 2}, {7, 12, 3, 12}})
+    check_all(step, random_problem(s));
+}
+
+// Products of small whole numbers are exact, and most are equal to others: the smallest number must
+// win, in a thread, between threads, tiles and blocks.
+TEST_CASE("nearest: of equal ones the smaller number comes first", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  for (const Search& s :
+       std::vector<Search>{{129, 515, 3}, {5, 600, 1}, {20, 300, 2, 9}, {2, 600, 2, 128}})
+    check_all(step, whole_problem(s), Rounding::none);
+  // All points are the same; so are two that are far apart.
+  Problem same = whole_problem({3, 600, 4, 1});
+  for (float& value : same.B) value = 2;
+  check_all(step, same, Rounding::none);
+  same.search.k = 20;
+  check_all(step, same, Rounding::none);
+  for (const auto& [first, second] : std::vector<std::pair<int, int>>{
+           {3, 4}, {3, 35}, {10, 200}, {255, 256}, {40, 599}, {256, 512}}) {
+    Problem twins = random_problem({2, 600, 4});
+    for (int d = 0; d < 4; ++d) {
+      for (int query : {0, 1}) twins.A[query * 4 + d] = 100.0f;
+      for (int twin : {first, second}) {
+        twins.search.measure = Measure::distance;
+        twins.B[twin * 4 + d] = 100.0f;  // the query itself
+      }
+    }
+    if (can_do(step, twins.search)) check_step(step, twins, Rounding::none);
+    twins.search.measure = Measure::product;
+    for (int twin : {first, second})
+      for (int d = 0; d < 4; ++d) twins.B[twin * 4 + d] = -50.0f;
+    if (can_do(step, twins.search)) check_step(step, twins, Rounding::none);
+  }
+}
+
+TEST_CASE("nearest: special values", "[values]") {
+  const auto step = EACH_STEP(steps);
+  const auto one_column = [](std::vector<float> A, std::vector<float> B, int64_t k = 1) {
+    return Problem{{std::ssize(A), std::ssize(B), 1, k}, A, B};
+  };
+  const std::vector<Problem> problems = {
+      // NaN never wins, wherever it stands; nothing is left of a row of NaN.
+      one_column({1, -1, NOT}, {NOT, 3, 2, NOT, 2}),
+      one_column({1, NOT, 2}, {NOT, NOT, NOT}),
+      one_column({0, 1}, {INF, NOT, -INF}),  // 0·∞ is NaN, ∞ - ∞ too
+      // -∞ wins, the first of several; +∞ wins where there is nothing else.
+      one_column({1, -1}, {5, -INF, INF, -INF, INF}),
+      one_column({INF, -INF}, {3, 1, 2}),
+      one_column({INF, -INF}, {INF, INF, NOT, -INF}),
+      one_column({1, 2}, {INF, INF, INF}),
+      // 0 and -0 are equal, also where a product is too small for float32.
+      one_column({1, -1}, {0.0f, -0.0f, 0.0f}),
+      one_column({1, -1}, {-0.0f, 0.0f}),
+      one_column({1e-30f, -1e-30f}, {1e-30f, -1e-30f}),
+      // All signs and sizes.
+      one_column({1, -1}, {1e-40f, -1e-40f, FLT_MAX, -FLT_MAX, 1, -1, FLT_MIN, -FLT_MIN}),
+      one_column({1e-40f, 1e-22f, 0}, {1e-22f, 1.1e-22f, 1e-40f, -1e-40f, 2e-40f}),
+      one_column({1e25f, 1e19f, 3}, {1e20f, -1e20f, 2e25f, 1.5e25f, 1}),
+      one_column({-3, 3}, {-1, -2, 0, 1}),
+  };
+  for (const Problem& p : problems) check_all(step, p, Rounding::none);
+  for (Problem p : problems) {
+    p.search.k = p.search.N;
+    check_all(step, p, Rounding::none);
+  }
+  // Beyond one tile: NaN, then -∞ in the last column.
+  Problem late = random_problem({3, 515, 1});
+  std::fill(late.B.begin(), late.B.end(), NOT);
+  late.B[514] = -INF;
+  check_all(step, late, Rounding::none);
+  late.B[514] = 4;
+  check_all(step, late, Rounding::none);
+  // Beyond the last point nothing wins: all products are above 0, and what fills up a tile is not.
+  Problem positive = random_problem({5, 259, 6});
+  for (auto* values : {&positive.A, &positive.B})
+    for (float& value : *values) value = std::abs(value) + 1;
+  check_all(step, positive);
+}
+
+// |b|² - 2·a·b loses what |a - b|² has where the points lie together and far from 0.
+TEST_CASE("nearest: distances are the true ones where the expansion has lost them", "[values]") {
+  const auto step = EACH_STEP(steps);
+  for (const float away : {100.0f, 1e6f, 1e18f}) {
+    Problem p = random_problem({2, 600, 8});
+    for (auto* values : {&p.A, &p.B})
+      for (float& value : *values) value += away;
+    if (!can_do(step, p.search)) continue;
+    check_step(step, p, Rounding::none);
+    p.search.k = 7;
+    if (can_do(step, p.search)) check_step(step, p, Rounding::none);
+  }
+  // One point in a thousand is a million times larger, and sets the margin for all.
+  Problem outlier = random_problem({2, 600, 8});
+  for (int d = 0; d < 8; ++d) outlier.B[77 * 8 + d] *= 1e6f;
+  if (can_do(step, outlier.search)) check_step(step, outlier, Rounding::none);
+  // Each query has three points that are as near but for what the expansion's rounding hides: then
+  // the candidates alone would often leave out the nearest.
+  Problem triples = random_problem({80, 300, 8});
+  for (int query = 0; query < 80; ++query)
+    for (int twin = 0; twin < 3; ++twin)
+      for (int d = 0; d < 8; ++d) {
+        const float apart = d == (query + twin) % 8 ? 0.5f + 4e-7f * static_cast<float>(twin) : 0;
+        triples.B[(query + 100 * (2 - twin)) * 8 + d] = triples.A[query * 8 + d] + apart;
+      }
+  if (can_do(step, triples.search)) check_step(step, triples, Rounding::none);
+}
+
+// The second kernel of step 1, alone: cuBLAS's product comes to it, too.
+TEST_CASE("nearest: the minimum of a matrix", "[values]") {
+  const std::vector<std::vector<float>> rows = {
+      {0.0f, -0.0f, 0.0f, 1, 2},       {3, NOT, -1, NOT, -1}, {NOT, NOT, NOT, NOT, NOT},
+      {INF, NOT, INF, INF, INF},       {5, -INF, 0, -INF, 1}, {-FLT_MIN, -1e-45f, 0, -FLT_MAX, 3},
+      {1e-45f, -0.0f, 0.0f, 2e-45f, 1}};
+  const std::vector<float> want = {0, 2, -1, 0, 1, 3, 1};
+  for (const int64_t row_floats : {5, 8}) {
+    std::vector<float> C;
+    for (const auto& row : rows) {
+      C.insert(C.end(), row.begin(), row.end());
+      C.insert(C.end(), row_floats - 5, -INF);  // not of the row
+    }
+    const Search s = {std::ssize(rows), 5, 1, 1, Measure::product};
+    const DeviceBuffer<float> c(C);
+    Workspace workspace(s, false);
+    check_launch([&](float* out) { row_minimum(s, c.data(), row_floats, workspace, out); },
+                 {.value = {want.begin(), want.end()}, .bound = std::vector<double>(want.size())},
+                 {.name = "out", .rows = s.M, .cols = 1});
+  }
+}
+
+// A row in doubt costs much: on random points there must be few.
+TEST_CASE("nearest: hardly any row is in doubt", "[values]") {
+  const auto step = EACH_STEP(steps);
+  const Problem p = random_problem({150, 300, 16});
+  if (!can_do(step, p.search)) return;
+  const DeviceBuffer<float> a(p.A), b(p.B);
+  DeviceBuffer<float> out(150);
+  Workspace workspace(p.search);
+  step.launch(p.search, a.data(), b.data(), workspace, out.data());
+  Key doubtful = 0;
+  CUDA_CHECK(
+      cudaMemcpy(&doubtful, workspace.doubtful.data(), sizeof doubtful, cudaMemcpyDeviceToHost));
+  CHECK(doubtful <= 3);
+}
+
+// Points that come nearer and nearer: every one of them is better than all before it.
+TEST_CASE("nearest: the best come last", "[values]") {
+  const auto step = EACH_STEP(steps);
+  Problem p = random_problem({2, 1100, 1});
+  for (const bool rising : {false, true}) {
+    for (int point = 0; point < 1100; ++point)
+      p.B[point] = static_cast<float>(rising ? point : 1100 - point);
+    p.A = {1, -2};
+    p.search.k = 1;
+    check_all(step, p, Rounding::none);
+    p.search.k = 40;
+    check_all(step, p, Rounding::none);
+  }
+}
+
+TEST_CASE("nearest: the same bits on every run", "[values]") {
+  const auto step = EACH_STEP(steps);
+  Problem p = random_problem({20, 600, 12});
+  p.search.measure = step.features & DISTANCE ? Measure::distance : Measure::product;
+  p.search.k = step.features & MANY ? 5 : 1;
+  const Answer first = check_step(step, p, Rounding::some);
+  const Answer again = check_step(step, p, Rounding::some);
+  CHECK(first.out == again.out);
+  CHECK(first.values == again.values);
+}
+
+// A small grid has blocks with several tiles, and with parts of several strips.
+TEST_CASE("nearest: shares that begin and end within a strip", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  if (is_too_large_here(step)) return;
+  for (const int64_t blocks : {1, 2, 4}) {
+    const SmallGrid grid(blocks, 1);
+    INFO("blocks " << blocks);
+    check_all(step, blocks == 4 ? random_problem({260, 300, 5}) : random_problem({131, 520, 9}));
+    if (blocks != 2) continue;
+    check_all(step, whole_problem({130, 600, 2}), Rounding::none);
+    if (step.features & MANY) check_all(step, random_problem({129, 520, 3, 5}));
+  }
+}
+
+}  // namespace
+}  // namespace tutorial::masked_bmm::nearest
