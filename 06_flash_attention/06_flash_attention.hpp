@@ -57,14 +57,17 @@ void require_valid(const Attention& shape);
 
 // ---- the steps
 
-/// Writes out and lse. `scratch` is rows() floats that a kernel may use as it likes. Does nothing
-/// when out is empty. Waits for nothing. Throws Error, before any launch and for an empty out too,
-/// when the shape is invalid or its head size too large for the kernel on this device.
+/// Writes out and lse. `scratch` is scratch_floats() that a kernel may use as it likes. Does
+/// nothing when out is empty. Waits for nothing. Throws Error, before any launch and for an empty
+/// out too, when the shape is invalid or its head size too large for the kernel on this device.
 using Launcher = void(const Attention& shape, const float* q, const float* k, const float* v,
                       float* out, float* lse, float* scratch);
 
 Launcher kv_outer, q_outer, register_tiles, two_buffers, less_work, read_ahead, spread_copies,
-    outer_products;
+    outer_products, head_sizes, split_keys, by_shape;
+
+/// How many floats `scratch` has to have on this device: rows() do for all steps but split_keys.
+int64_t scratch_floats(const Attention& shape);
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "kv_outer",
@@ -91,6 +94,15 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "outer_products",
      .launch = outer_products,
      .idea = "Q, K, P transposed: registers for a product from both banks"},
+    {.name = "head_sizes",
+     .launch = head_sizes,
+     .idea = "every head size in steps of 8, up to 256, at its own cost"},
+    {.name = "split_keys",
+     .launch = split_keys,
+     .idea = "few queries: blocks share a row's keys, and a second kernel merges"},
+    {.name = "by_shape",
+     .launch = by_shape,
+     .idea = "head_sizes or split_keys, whichever the shape suits"},
 };
 
 // ---- the reference

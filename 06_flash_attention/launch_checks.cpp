@@ -51,10 +51,11 @@ unsigned grid_blocks(int64_t blocks) {
   return static_cast<unsigned>(blocks);
 }
 
-void refuse_head_size(int64_t HS, const char* step, int64_t bytes) {
+void refuse_head_size(int64_t HS, const char* step, int64_t bytes, int64_t largest) {
   require_shared_memory(bytes, "head size", HS);
   throw Error("head size " + std::to_string(HS) + " is too large for " + step +
-              ", which keeps O in registers and takes at most 128; take --kernel q_outer.");
+              ", which keeps O in registers and takes at most " + std::to_string(largest) +
+              "; take --kernel q_outer.");
 }
 
 unsigned query_blocks(const Attention& shape, int64_t Br) {

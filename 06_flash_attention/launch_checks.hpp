@@ -28,12 +28,13 @@ void allow_shared_memory(void (*kernel)(Parameters...), int64_t bytes, const cha
 /// gridDim.x for so many blocks. Throws Error above 2^31 − 1.
 unsigned grid_blocks(int64_t blocks);
 
-// ---- steps 3 to 8: a thread's rows of O are in registers, so the compiler has to know the head
+// ---- from step 3 on: a thread's rows of O are in registers, so the compiler has to know the head
 // size
 
-/// Throws Error for a head size above 128: first what the device refuses, `bytes` of shared memory,
-/// then what the registers of kernel `step` do.
-[[noreturn]] void refuse_head_size(int64_t HS, const char* step, int64_t bytes);
+/// Throws Error for a head size above `largest`: first what the device refuses, `bytes` of shared
+/// memory, then what the registers of kernel `step` do.
+[[noreturn]] void refuse_head_size(int64_t HS, const char* step, int64_t bytes,
+                                   int64_t largest = 128);
 
 /// Calls launch with D, the least of 32, 64, 128 that holds the head size, as a compile-time
 /// constant; refuses a larger one, whose tiles would need bytes(HS) of shared memory.

@@ -1,12 +1,15 @@
 // The program of chapter 06: attention in one kernel, beside chapter 05's in several.
 #include <algorithm>
+#include <cstring>
 
 #include "06_flash_attention.hpp"
 #include "backward/backward.hpp"
 #include "chapter_05_rows.hpp"
 #include "common/data/device_buffer.hpp"
 #include "common/data/npy.hpp"
+#include "common/kernel/check.hpp"
 #include "joint/joint.hpp"
+#include "paths.hpp"
 
 namespace tutorial::flash_attention {
 namespace {
@@ -34,6 +37,34 @@ void announce(Chapter& chapter, const Attention& shape, double scratch_bytes) {
                   {shape.B, shape.NH, shape.Tq, shape.HS}, 8 * rows + scratch_bytes);
 }
 
+/// Few queries to many keys, as in decoding: what counts is how fast k and v are read.
+bool reads_more_than_it_computes(const Attention& shape) {
+  return shape.Tq * shape.group() <= 64 && shape.Tk > 16 * shape.Tq;
+}
+
+/// A copy of k, which moves as many bytes as reading k and v.
+void run_copy(Chapter& chapter, const Attention& shape, Input& input_k) {
+  const std::vector<float>& k = input_k.host();
+  const float* from = input_k.device();
+  const double bytes = static_cast<double>(k.size() * sizeof(float));
+  chapter.run({.name = "plain copy of k",
+               .launch =
+                   [&, from](float* to) {
+                     CUDA_CHECK(cudaMemcpyAsync(to, from, k.size() * sizeof(float),
+                                                cudaMemcpyDeviceToDevice));
+                   },
+               .shape = {shape.B, shape.NH_kv, shape.Tk, shape.HS},
+               .check =
+                   [&](std::span<const float> got, const Layout&) {
+                     Comparison result;
+                     result.ok = std::memcmp(got.data(), k.data(), got.size_bytes()) == 0;
+                     if (!result.ok) result.report = "  the copy differs from k";
+                     return result;
+                   },
+               .cost = {.flop = 0, .bytes = 2 * bytes},
+               .is_stage = true});
+}
+
 void body(Chapter& chapter) {
   Attention shape;
   auto& [B, NH, NH_kv, Tq, Tk, HS, causal] = shape;
@@ -54,14 +85,17 @@ void body(Chapter& chapter) {
   chapter.steps(steps);
   chapter.output_name("out");
   chapter.parse();
+  require_valid(shape);
+  const Split split = split_here(shape);
   chapter.symbols({{"B", B},
                    {"NH", NH},
                    {"NH_kv", NH_kv},
                    {"Tq", Tq},
                    {"Tk", Tk},
                    {"HS", HS},
-                   {"Br", HS > 64 ? 64 : 128}});  // of step 3
-  require_valid(shape);
+                   {"Br", HS > 64 ? 64 : 128},  // of step 3
+                   {"Rows", split.rows},        // of step 10
+                   {"Parts", split.parts}});
   Attention nothing = shape;
   nothing.B = 0;
   chapter.require_a_step(steps, [&](Launcher* launch) {
@@ -79,7 +113,7 @@ void body(Chapter& chapter) {
   const Check check_out = [&](std::span<const float> got, const Layout& layout) {
     return compare_rows(got, want.out, some, layout);
   };
-  DeviceBuffer<float> lse(shape.rows()), scratch(shape.rows());
+  DeviceBuffer<float> lse(shape.rows()), scratch(scratch_floats(shape));
   const Check check_both = [&](std::span<const float> got, const Layout& layout) {
     const Comparison out = check_out(got, layout);
     const Comparison sums =
@@ -99,6 +133,7 @@ void body(Chapter& chapter) {
           scratch.poison();
         });
   chapter.check_with(check_out);
+  if (chapter.compares() && reads_more_than_it_computes(shape)) run_copy(chapter, shape, input_k);
   if (runs_chapter_05)
     run_chapter_05(chapter, shape, input_q, input_k, input_v, check_out);
   else if (!no_chapter_05.empty())

@@ -22,13 +22,13 @@
 namespace tutorial::flash_attention {
 namespace {
 
-/// Which thread has what: lanes as in step 6, but a thread's rows are four and four side by side.
-/// What is transposed has rows that begin 4 banks apart: 8 columns of 4 rows are copied at a time,
+/// Which thread has what: rows and columns, four and four side by side (thread_rows.cuh). What is
+/// transposed has rows that begin 4 banks apart: 8 columns of 4 rows are copied at a time,
 /// to 32 banks. P's begin 8 apart: 8 lanes store 16 bytes each, in 4 columns of P.
 template <int HEAD_SIZE>
-struct QuadRows : PieceSizes<HEAD_SIZE> {
+struct QuadRows : PieceSizes<HEAD_SIZE>, QuadLanes<PieceSizes<HEAD_SIZE>::TX> {
   using Sizes = PieceSizes<HEAD_SIZE>;
-  static constexpr int TX = Sizes::TX, TY = WARP / TX, WARP_ROWS = ROWS * TY;
+  static constexpr int TX = Sizes::TX;
   static constexpr int PARTS = 4;  // a piece's copies begin in so many parts
   static constexpr int Q_STRIDE = Br + 4, K_STRIDE = Sizes::Bc + 4, P_STRIDE = Br + 8;
   static constexpr int BUFFER = Sizes::WIDTH * K_STRIDE;
@@ -36,14 +36,6 @@ struct QuadRows : PieceSizes<HEAD_SIZE> {
   static constexpr int64_t bytes(int64_t columns) {
     return int64_t{sizeof(float)} * (columns * Q_STRIDE + Sizes::Bc * P_STRIDE + 2 * BUFFER);
   }
-  static __device__ int lane() { return threadIdx.x % WARP; }
-  static __device__ int tx() { return lane() / 2 % TX; }
-  static __device__ int ty() { return lane() / (2 * TX) * 2 + lane() % 2; }
-  static __device__ int warp_row() { return threadIdx.x / WARP * WARP_ROWS; }
-  static __device__ int row(int r) { return warp_row() + quad_column<TY>(ty(), r); }
-  static __device__ int column(int c) { return quad_column<TX>(tx(), c); }
-  static __device__ float row_max(float value) { return flash_attention::row_max<TX, 2>(value); }
-  static __device__ float row_sum(float value) { return flash_attention::row_sum<TX, 2>(value); }
 };
 
 /// sums[r][c] += Σ left[x][row(r)]·right[x][column(c)] over LENGTH x, in PARTS parts; before each
@@ -74,28 +66,6 @@ __device__ void add_outer_products(float (&sums)[ROWS][N], const float* left, co
         }
     }
   }
-}
-
-/// The online softmax of a tile of scores; their weights go to P_t, (Bc, Br): key column(c) in row
-/// c·TX + tx. l keeps this thread's part of the sum alone, until the end.
-template <class Tile>
-__device__ void online_softmax(float (&S)[ROWS][Tile::COLS], OutputRows<Tile::O_COLS>& rows,
-                               float* P_t, float scale) {
-  float minus_m[ROWS];
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r) minus_m[r] = raise_maximum<Tile>(rows, r, S[r], scale);
-#pragma unroll
-  for (int c = 0; c < Tile::COLS; ++c)
-#pragma unroll
-    for (int r = 0; r < ROWS; r += 4) {
-      float p[4];
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        p[e] = exp2f(scale * S[r + e][c] + minus_m[r + e]);
-        rows.l[r + e] += p[e];
-      }
-      store4(&P_t[(c * Tile::TX + Tile::tx()) * Tile::P_STRIDE + Tile::row(r)], p);
-    }
 }
 
 /// WHOLE: HS is D, and all rows begin at multiples of 16 bytes.
@@ -167,7 +137,7 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
         begin_all(j, piece + 1);
     }
     if (live && j >= not_masked) hide_masked<Tile>(S, shape, i0, int64_t{j} * Bc);
-    if (live) online_softmax<Tile>(S, rows, P_t, scale);
+    if (live) transposed_softmax<Tile>(S, rows, P_t, scale);
 
 #pragma unroll 1
     for (int piece = PIECES; piece < 2 * PIECES; ++piece) {

@@ -1,4 +1,4 @@
-// What steps 3 to 8 do with the rows of S and O that a thread has in registers.
+// What steps do from step 3 on with the rows of S and O that a thread has in registers.
 //
 // `Place` says which thread has what, and each step has its own: Place::row(r) is the row, of a
 // block's tile, of a thread's register row r; Place::column(c) the same for S's columns;
@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "06_flash_attention.hpp"
+#include "common/kernel/reduce.cuh"
 #include "common/kernel/vector4.cuh"
 
 namespace tutorial::flash_attention {
@@ -19,14 +20,14 @@ inline constexpr int ROWS = 8;                // rows of S and O that a thread h
 inline constexpr float LOG2_E = 1.44269504f;  // exp(x) = 2^(LOG2_E·x)
 inline constexpr float LN_2 = 0.693147181f;   // and log(x) = LN_2·log2(x)
 
-/// A thread's part of its rows of O for the keys so far, times l until the end.
-template <int O_COLS>
+/// A thread's part of its N rows of O for the keys so far, times l until the end.
+template <int O_COLS, int N = ROWS>
 struct OutputRows {
-  float m[ROWS], l[ROWS], O[ROWS][O_COLS];
+  float m[N], l[N], O[N][O_COLS];
 
   __device__ OutputRows() : O{} {
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
+    for (int r = 0; r < N; ++r) {
       m[r] = -INFINITY;
       l[r] = 0.0f;
     }
@@ -53,6 +54,21 @@ template <int TX>
 __device__ int quad_column(int tx, int c) {
   return c / 4 * 4 * TX + 4 * tx + c % 4;
 }
+
+/// Which rows and columns a lane has from step 8 on, where TX lanes share a row: lanes as in step
+/// 6, but rows and columns are four and four side by side.
+template <int TX>
+struct QuadLanes {
+  static constexpr int TY = WARP / TX, WARP_ROWS = ROWS * TY;
+  static __device__ int lane() { return threadIdx.x % WARP; }
+  static __device__ int tx() { return lane() / 2 % TX; }
+  static __device__ int ty() { return lane() / (2 * TX) * 2 + lane() % 2; }
+  static __device__ int warp_row() { return threadIdx.x / WARP * WARP_ROWS; }
+  static __device__ int row(int r) { return warp_row() + quad_column<TY>(ty(), r); }
+  static __device__ int column(int c) { return quad_column<TX>(tx(), c); }
+  static __device__ float row_max(float value) { return flash_attention::row_max<TX, 2>(value); }
+  static __device__ float row_sum(float value) { return flash_attention::row_sum<TX, 2>(value); }
+};
 
 /// Four rows of the right matrix of a product, as far as a thread's N columns go: at[x][c].
 template <int N>
@@ -126,8 +142,8 @@ __device__ void hide_masked(float (&S)[ROWS][COLS], const Attention& shape, int6
 /// The maximum of row r with one more tile of scores, and what was summed so far brought to it.
 /// `scale` is LOG2_E/√HS: a weight is exp((s − m)/√HS) = 2^(scale·s − scale·m). Returns −scale·m,
 /// or 0 while nothing was seen, as exp_minus takes it.
-template <class Place, int COLS, int O_COLS>
-__device__ float raise_maximum(OutputRows<O_COLS>& rows, int r, const float (&S_r)[COLS],
+template <class Place, int COLS, int O_COLS, int N>
+__device__ float raise_maximum(OutputRows<O_COLS, N>& rows, int r, const float (&S_r)[COLS],
                                float scale) {
   float m_new = rows.m[r];
 #pragma unroll
@@ -142,15 +158,45 @@ __device__ float raise_maximum(OutputRows<O_COLS>& rows, int r, const float (&S_
   return minus_m;
 }
 
+/// The same where N need not be a multiple of 4: then come two side by side, and one.
+template <int TX, int N>
+__device__ int spread_column(int tx, int c) {
+  if (c < N / 4 * 4) return quad_column<TX>(tx, c);
+  return c < N / 2 * 2 ? c / 2 * 2 * TX + 2 * tx + c % 2 : TX * c + tx;
+}
+
+/// The online softmax of steps 8 and 9, of a tile of scores; their weights go to P_t, (Bc, Br): key
+/// column(c) in row c·TX + tx. l keeps this thread's part of the sum alone, until the end.
+template <class Tile>
+__device__ void transposed_softmax(float (&S)[ROWS][Tile::COLS], OutputRows<Tile::O_COLS>& rows,
+                                   float* P_t, float scale) {
+  float minus_m[ROWS];
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) minus_m[r] = raise_maximum<Tile>(rows, r, S[r], scale);
+#pragma unroll
+  for (int c = 0; c < Tile::COLS; ++c)
+#pragma unroll
+    for (int r = 0; r < ROWS; r += 4) {
+      float p[4];
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        p[e] = exp2f(scale * S[r + e][c] + minus_m[r + e]);
+        rows.l[r + e] += p[e];
+      }
+      store4(&P_t[(c * Tile::TX + Tile::tx()) * Tile::P_STRIDE + Tile::row(r)], p);
+    }
+}
+
 /// Writes a thread's part of a row of out, O_r·factor. With VEC = 4 the row begins at a multiple of
 /// 16 bytes.
 template <int TX, int VEC, int O_COLS>
 __device__ void store_row(float* row, const float (&O_r)[O_COLS], float factor, int tx, int HS) {
+  constexpr int BY_FOUR = VEC == 4 ? O_COLS / 4 * 4 : 0;  // so many in stores of 16 bytes
 #pragma unroll
-  for (int d = 0; d < O_COLS; d += VEC) {
-    const int column = quad_column<TX>(tx, d);
+  for (int d = 0; d < O_COLS; d += d < BY_FOUR ? 4 : 1) {
+    const int column = spread_column<TX, O_COLS>(tx, d);
     if (column >= HS) continue;
-    if constexpr (VEC == 4)
+    if (d < BY_FOUR)
       store4(&row[column], make_float4(O_r[d] * factor, O_r[d + 1] * factor, O_r[d + 2] * factor,
                                        O_r[d + 3] * factor));
     else

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "attention_problems.hpp"
+#include "paths.hpp"
 
 namespace tutorial::flash_attention {
 namespace {
@@ -17,7 +18,9 @@ struct Tiles {
 Tiles tiles_of(const Step<Launcher>& step, int64_t HS) {
   if (step.launch == &kv_outer || step.launch == &q_outer) return {32, 32, false};
   if (step.launch == &register_tiles) return {HS > 64 ? 64 : 128, 64, false};
-  return {128, HS > 64 ? 128 : 64, step.launch == &spread_copies || step.launch == &outer_products};
+  const bool whole =
+      step.launch == &spread_copies || step.launch == &outer_products || step.launch == &head_sizes;
+  return {128, HS > 64 ? 128 : 64, whole};
 }
 
 /// How many bytes of K and V less a causal mask lets a step read: none of the tiles of keys that no
@@ -33,19 +36,38 @@ int64_t hidden_bytes(const Attention& shape, const Tiles& tiles) {
   return 2 * 4 * shape.B * shape.NH * shape.HS * keys;
 }
 
+/// What a causal mask hides from the tiles of split_keys: of K and V, rows past the last that a row
+/// of the tile sees.
+int64_t hidden_from_packed_rows(const Attention& shape) {
+  const int64_t rows = shape.group() * shape.Tq, step = split_here(shape).rows;
+  int64_t keys = 0;
+  for (int64_t r0 = 0; r0 < rows; r0 += step) {
+    int64_t seen = 0;
+    for (int64_t r = r0; r < std::min(r0 + step, rows); ++r)
+      seen = std::max(seen, shape.visible_keys(r % shape.Tq));
+    keys += shape.Tk - seen;
+  }
+  return 2 * 4 * shape.B * shape.NH_kv * shape.HS * keys;
+}
+
 void check_step_asks(const Step<Launcher>& step, const Attention& shape, Allowance loads,
                      Allowance stores) {
   if (is_too_large_here(step, shape)) return;
   CAPTURE(step.name, text(shape));
   const Problem p = normal_problem(shape);
   const DeviceBuffer<float> q(p.q), k(p.k), v(p.v);
-  DeviceBuffer<float> out(shape.rows() * shape.HS), lse(shape.rows()), scratch(shape.rows());
+  DeviceBuffer<float> out(shape.rows() * shape.HS), lse(shape.rows());
+  DeviceBuffer<float> scratch(scratch_floats(shape));
+  const Split split = split_here(shape);
   check_asked_for(
       {{"B", shape.B},
        {"NH", shape.NH},
        {"Tq", shape.Tq},
        {"Tk", shape.Tk},
        {"HS", shape.HS},
+       {"NH_kv", shape.NH_kv},
+       {"Rows", split.rows},
+       {"Parts", split.parts},
        {"Br", tiles_of(step, shape.HS).Br}},
       [&] {
         step.launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), scratch.data());
@@ -61,8 +83,9 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
            {.Tq = 150, .Tk = 140, .HS = 20},
            {.B = 2, .NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = 32, .causal = false},
            {.Tq = 20, .Tk = 140, .HS = 100}}) {
-    if (step.launch == &kv_outer) return;  // the next test's
-    if (whole && a.HS > 64) continue;      // their headers say nothing of these
+    if (step.launch == &kv_outer || step.launch == &split_keys) return;  // the next tests'
+    if (step.launch == &by_shape) return;                                // has no kernel
+    if (whole && a.HS > 64) continue;  // their headers say nothing of these
     check_step_asks(step, a, {.less = hidden_bytes(a, tiles_of(step, a.HS))}, {});
   }
 }
@@ -85,6 +108,20 @@ TEST_CASE("kv_outer asks for what its header says, and for m and l", "[counts]")
     const int64_t bytes = a.B * a.NH * a.HS * skipped;
     check_step_asks(step, a, {.less = 8 * bytes, .more = 8 * rows * (32 * tiles + 1)},
                     {.less = 4 * bytes, .more = 8 * rows * (tiles + 1) + 4 * rows});
+  }
+}
+
+// With one part there is no maximum and sum of it, but lse.
+TEST_CASE("split_keys asks for what its header says, whatever the mask hides", "[counts]") {
+  const Step<Launcher> step = {.name = "split_keys", .launch = split_keys};
+  for (const Attention& a : std::vector<Attention>{
+           {.Tq = 1, .Tk = 200, .HS = 64},                               // some parts
+           {.B = 2, .NH = 6, .NH_kv = 2, .Tq = 2, .Tk = 300, .HS = 40},  // rows of 8, two of them
+                                                                         // idle
+           {.NH = 4, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = 100},         // tiles of rows
+           {.NH = 2, .NH_kv = 2, .Tq = 5, .Tk = 20, .HS = 33, .causal = false}}) {
+    const int64_t whole = split_here(a).parts == 1 ? 4 * a.rows() : 0;
+    check_step_asks(step, a, {.less = hidden_from_packed_rows(a)}, {.less = whole});
   }
 }
 

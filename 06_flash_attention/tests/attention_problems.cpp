@@ -32,6 +32,12 @@ std::string text(const Attention& s) {
          (s.causal ? " causal" : " full");
 }
 
+int64_t largest_head_size(const Step<Launcher>& step) {
+  if (step.launch == kv_outer || step.launch == q_outer) return INT64_MAX;
+  return step.launch == head_sizes || step.launch == split_keys || step.launch == by_shape ? 256
+                                                                                           : 128;
+}
+
 bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
   shape.B = 0;  // so that it launches nothing
   return is_device_too_small(
@@ -40,12 +46,12 @@ bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
 
 void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets) {
   const Attention& shape = problem.shape;
-  if (is_too_large_here(step, shape)) return;
+  if (shape.HS > largest_head_size(step) || is_too_large_here(step, shape)) return;
   const auto& [of_q, of_k, of_v, of_out, of_lse, of_scratch] = offsets;
   INFO(step.name << " " << text(shape) << " offsets q " << of_q << ", k " << of_k << ", v " << of_v
                  << ", out " << of_out << ", lse " << of_lse << ", scratch " << of_scratch);
   const DeviceBuffer<float> q(problem.q, of_q), k(problem.k, of_k), v(problem.v, of_v);
-  DeviceBuffer<float> lse(shape.rows(), of_lse), scratch(shape.rows(), of_scratch);
+  DeviceBuffer<float> lse(shape.rows(), of_lse), scratch(scratch_floats(shape), of_scratch);
   const Reference want = reference(problem);
   check_launch(
       [&](float* out) {

@@ -33,6 +33,9 @@ struct Offsets {
   int64_t q = 0, k = 0, v = 0, out = 0, lse = 0, scratch = 0;
 };
 
+/// The largest head size that the step takes on every device: more do not fit into its registers.
+/// Steps 1 and 2 have no such limit.
+int64_t largest_head_size(const Step<Launcher>& step);
 /// Does the step need more shared memory for this head size than the device has?
 bool is_too_large_here(const Step<Launcher>& step, Attention shape);
 /// Checks out and lse, where the device is large enough for the step.

@@ -17,9 +17,20 @@ TEST_CASE("every step is right for every shape", "[shapes]") {
       {.B = 2, .NH = 2, .NH_kv = 2, .Tq = 37, .Tk = 70, .HS = 24},
       {.B = 2, .NH = 4, .NH_kv = 2, .Tq = 35, .Tk = 33, .HS = 20},  // grouped queries
       {.NH = 3, .NH_kv = 1, .Tq = 20, .Tk = 40, .HS = 128},
+      {.B = 2, .NH = 6, .NH_kv = 2, .Tq = 1, .Tk = 400, .HS = 24},  // decoding with groups,
+      {.NH = 8, .NH_kv = 2, .Tq = 3, .Tk = 257, .HS = 64},          // queries of several heads,
+      {.NH = 14, .NH_kv = 2, .Tq = 9, .Tk = 5, .HS = 8},            // some without keys
       {.Tq = 37, .Tk = 70, .HS = 72},
       {.Tq = 140, .Tk = 280, .HS = 100},  // more keys than two tiles of 128,
       {.Tq = 70, .Tk = 150, .HS = 101},   // and rows that do not begin at multiples of 16 bytes
+      {.Tq = 20, .Tk = 70, .HS = 48},
+      {.Tq = 70, .Tk = 90, .HS = 56},
+      {.Tq = 140, .Tk = 150, .HS = 80},
+      {.Tq = 37, .Tk = 140, .HS = 112},
+      {.NH = 2, .NH_kv = 1, .Tq = 70, .Tk = 75, .HS = 136},
+      {.Tq = 9, .Tk = 70, .HS = 192},
+      {.Tq = 40, .Tk = 141, .HS = 256},
+      {.Tq = 5, .Tk = 20, .HS = 201},
       // Without the causal mask only the last tile of keys is special.
       {.Tq = 5, .Tk = 3, .HS = 5, .causal = false},
       {.Tq = 32, .Tk = 97, .HS = 40, .causal = false},
@@ -62,7 +73,7 @@ TEST_CASE("every step takes more than 2^31 elements", "[.large]") {
   const Problem problem = normal_problem(last);
   const int64_t size = shape.rows() * shape.HS, tail = last.rows() * last.HS;
   const DeviceBuffer<float> k(problem.k), v(problem.v);
-  DeviceBuffer<float> q(size), out(size), lse(shape.rows()), scratch(shape.rows());
+  DeviceBuffer<float> q(size), out(size), lse(shape.rows()), scratch(scratch_floats(shape));
   CUDA_CHECK(cudaMemset(q.data(), 0, size * sizeof(float)));
   CUDA_CHECK(cudaMemcpy(q.data() + size - tail, problem.q.data(), tail * sizeof(float),
                         cudaMemcpyHostToDevice));

@@ -27,6 +27,29 @@ TEST_CASE("every step rescales when the maximum rises, and when it falls", "[val
   });
 }
 
+// So many keys that split_keys gives them to several blocks, of several warps each.
+TEST_CASE("every step rescales from part to part of the keys", "[values]") {
+  const auto step = EACH_STEP(steps);
+  const Attention shape = {.B = 1, .NH = 4, .NH_kv = 2, .Tq = 3, .Tk = 700, .HS = 8};
+  for (float slope : {0.1f, -0.1f})
+    for (float shift : {0.0f, -200.0f, -2e4f}) {
+      INFO("scores near " << shift << " + " << slope << "·j");
+      check_both(step, shape, [&](const Attention& s) {
+        return with_scores(s, [&](int64_t j) { return shift + slope * static_cast<float>(j); });
+      });
+    }
+  const auto masked = [&](int64_t first, int64_t last, float others) {
+    INFO("keys " << first << " to " << last << " are masked, other scores near " << others);
+    check_both(step, shape, [&](const Attention& s) {
+      return with_scores(s, [&](int64_t j) { return j >= first && j <= last ? -INF : others; });
+    });
+  };
+  masked(0, 255, -100);    // the first parts
+  masked(128, 255, -100);  // one of them
+  masked(300, 699, 0);     // the last
+  masked(0, 699, 0);       // all
+}
+
 // A key of −∞ is masked for every query, wherever its tile is.
 TEST_CASE("every step survives tiles that are masked from end to end", "[values]") {
   const auto step = EACH_STEP(steps);

@@ -74,8 +74,8 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
     ],
     "06": [
         Size("--batch 8 --heads 12 --seq 1024 --head-dim 64"),
-        Size("--batch 4 --heads 16 --seq 4096 --head-dim 128", last=3),
-        Size("--batch 4 --heads 16 --seq 4096 --head-dim 128 --full", last=3),
+        Size("--batch 4 --heads 16 --seq 4096 --head-dim 128", last=4),
+        Size("--batch 4 --heads 16 --seq 4096 --head-dim 128 --full", last=4),
         Size("--part joint --m 4096 --n 4096 --k 64"),
         Size("--part backward --batch 8 --heads 12 --seq 1024 --head-dim 64"),
         Size("--part backward --batch 8 --heads 12 --seq 1024 --head-dim 64 --full"),
@@ -83,13 +83,31 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size("--part backward --batch 4 --heads 16 --seq 2048 --head-dim 128", last=2),
     ],
     "06_lengths": [  # always 8192 tokens
-        Size("--batch 64 --heads 12 --seq 128 --head-dim 64", last=1),
-        Size("--batch 32 --heads 12 --seq 256 --head-dim 64", last=1),
-        Size("--batch 16 --heads 12 --seq 512 --head-dim 64", last=1),
-        Size("--batch 8 --heads 12 --seq 1024 --head-dim 64", last=1),
-        Size("--batch 4 --heads 12 --seq 2048 --head-dim 64", last=1),
-        Size("--batch 2 --heads 12 --seq 4096 --head-dim 64", last=1),
-        Size("--batch 1 --heads 12 --seq 8192 --head-dim 64", last=1),
+        Size("--batch 64 --heads 12 --seq 128 --head-dim 64", last=4),
+        Size("--batch 32 --heads 12 --seq 256 --head-dim 64", last=4),
+        Size("--batch 16 --heads 12 --seq 512 --head-dim 64", last=4),
+        Size("--batch 8 --heads 12 --seq 1024 --head-dim 64", last=4),
+        Size("--batch 4 --heads 12 --seq 2048 --head-dim 64", last=4),
+        Size("--batch 2 --heads 12 --seq 4096 --head-dim 64", last=4),
+        Size("--batch 1 --heads 12 --seq 8192 --head-dim 64", last=4),
+    ],
+    "06_head_sizes": [
+        *[Size(f"--batch 2 --heads 32 --seq 2048 --head-dim {size}", last=4) for size in (40, 64, 80, 96, 112, 128)],
+        *[Size(f"--batch 2 --heads 32 --seq 2048 --head-dim {size}", last=3) for size in (192, 256)],
+        # Few queries in all: too few blocks of 128.
+        Size("--batch 1 --heads 8 --seq 333 --head-dim 64", last=4),
+        Size("--batch 1 --heads 8 --seq 128 --head-dim 64", last=4),
+        Size("--batch 1 --heads 12 --seq 1024 --head-dim 64", last=4),
+    ],
+    "06_decoding": [
+        *[Size(f"--batch 8 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 4096 --head-dim 128", last=4)
+          for queries in (1, 2, 4, 8, 16)],
+        *[Size(f"--batch 8 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 16384 --head-dim 128", last=2)
+          for queries in (1, 4, 16)],
+        *[Size(f"--batch 1 --heads 32 --kv-heads 8 --seq 1 --seq-kv {keys} --head-dim 128", last=2)
+          for keys in (4096, 16384, 131072)],
+        *[Size(f"--batch 1 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 131072 --head-dim 128", last=2)
+          for queries in (4, 16)],
     ],
 }
 

@@ -16,6 +16,7 @@ import sys
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.bias import causal_lower_right
 
 HEADS = (
     "chapter,device,problem,step,kind,check,message,max_error,bound,flop,bytes,median_ms,low_ms,high_ms,repeats,"
@@ -31,7 +32,7 @@ def options():
     parser.add_argument("chapter", choices=["01", "02", "03", "04", "05", "06"])
     parser.add_argument("--neighbours", type=int, default=1)
     parser.add_argument("--product", action="store_true")
-    for name in "m n k d batch rows cols seq channels heads head_dim".split():
+    for name in "m n k d batch rows cols seq seq_kv channels heads kv_heads head_dim".split():
         parser.add_argument("--" + name.replace("_", "-"), type=int)
     parser.add_argument("--part", help="of the chapter: 03 has rows for nearest, 06 for backward")
     parser.add_argument("--mask", default="causal")
@@ -86,8 +87,8 @@ def attention(q, k, v, causal):
     """In float64, without PyTorch's own attention."""
     scores = q.double() @ k.double().transpose(-1, -2) / math.sqrt(q.shape[-1])
     if causal:
-        T = q.shape[-2]
-        later = torch.ones(T, T, dtype=torch.bool, device="cuda").triu(1)
+        Tq, Tk = scores.shape[-2:]
+        later = torch.ones(Tq, Tk, dtype=torch.bool, device="cuda").triu(1 + Tk - Tq)  # the last query sees all
         scores = scores.masked_fill(later, -math.inf)
     return torch.softmax(scores, -1) @ v.double()
 
@@ -169,17 +170,27 @@ def unfused_attention(o):
 
 
 def flash_attention(o):
+    Tq, Tk, heads, kv_heads = o.seq, o.seq_kv or o.seq, o.heads, o.kv_heads or o.heads
     causal = not o.full
-    q, k, v = (normal(o.batch, o.heads, o.seq, o.head_dim) for _ in range(3))
+    q = normal(o.batch, heads, Tq, o.head_dim)
+    k, v = (normal(o.batch, kv_heads, Tk, o.head_dim) for _ in range(2))
     want = attention(q[-1, -1], k[-1, -1], v[-1, -1], causal)
-    pairs = o.batch * o.heads * (o.seq * (o.seq + 1) // 2 if causal else o.seq * o.seq)
+    visible = sum(max(0, min(Tk, i + 1 + Tk - Tq)) for i in range(Tq)) if causal else Tq * Tk
+    size = 8 * (q.numel() + k.numel())
+    # The kernel takes as many heads of k and v as of q: copies of them, which are made before the clock starts.
+    name = "torch sdpa, memory-efficient"
+    if kv_heads < heads:
+        name += ", heads expanded"
+        k, v = (x.repeat_interleave(heads // kv_heads, 1) for x in (k, v))
+    # is_causal lets query 0 see one key, whatever Tk is.
+    mask = causal_lower_right(Tq, Tk) if causal and 1 < Tq != Tk else None
 
     def call():
         with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
-            return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal and Tq == Tk)
 
     part = lambda out: out[-1, -1]
-    yield "torch sdpa, memory-efficient", call, part, want, 1e-4, 4 * pairs * o.head_dim, 16 * q.numel()
+    yield name, call, part, want, 1e-4, 4 * o.batch * heads * visible * o.head_dim, size
 
 
 def attention_backward(o):

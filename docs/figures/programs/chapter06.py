@@ -346,6 +346,36 @@ def outer():
     return f
 
 
+# ---- step 10
+
+@figure("06_split")
+def split():
+    f = Figure(760, 300, "The four query heads of a group are the rows of a tile. Two blocks share their keys; the warps of a block take "
+                         "tiles of 16 keys in turn. Each block writes its part of O with its maximum and sum, and a second kernel merges the parts.")
+    f.heading(10, 20, "rows: the query heads of a group")
+    for row in range(4):
+        f.rect(10, 40 + 18 * row, 60, 16, BLUE, HALF, 1)
+    f.text(40, 128, "Q", 13, BLUE, "middle", bold=True)
+    f.heading(390, 20, "their keys and values, read once")
+    left, tile = 110, 20
+    for key in range(32):
+        warp = key % 8
+        f.rect(left + key * tile, 40, tile - 2, 34, ORANGE, HALF if warp == 0 else FAINT, 1)
+        f.rect(left + key * tile, 78, tile - 2, 34, GREEN, HALF if warp == 0 else FAINT, 1)
+    f.text(left - 8, 57, "K", 13, ORANGE, "end", bold=True, middle=True)
+    f.text(left - 8, 95, "V", 13, GREEN, "end", bold=True, middle=True)
+    f.text(left, 130, "strong: tiles of 16 keys of the block's first warp; the others have those between", 12)
+    for part in range(2):
+        x = left + part * 16 * tile
+        f.line(x, 140, x + 16 * tile - 2, 140, GREY, 1.2)
+        f.arrow(x + 160, 142, x + 160, 162, GREY)
+        box(f, x + 60, 166, 200, 34, PURPLE, "block %d: o, m, l of its keys" % part, size=13)
+        f.arrow(x + 160, 202, 430 + (part - 0.5) * 60, 238, GREY)
+    box(f, 260, 242, 340, 34, PURPLE, "merge: o₀·e^(m₀−m) + o₁·e^(m₁−m), over l", size=13)
+    f.text(110, 262, "a second kernel", 12.5)
+    return f
+
+
 # ---- part joint
 
 @figure("06_joint")

@@ -1,0 +1,24 @@
+// Step 11 = steps 9 and 10, each where it is faster: step 9 where blocks of 128 queries fill the
+// device, step 10 where they leave more than half of its threads without a query (paths.hpp).
+//
+// FLOP            of the step that it takes
+// global memory   of the step that it takes
+// shared memory   of the step that it takes
+// block           of the step that it takes
+#include "06_flash_attention.hpp"
+#include "common/kernel/check.hpp"
+#include "paths.hpp"
+
+namespace tutorial::flash_attention {
+
+void by_shape(const Attention& shape, const float* q, const float* k, const float* v, float* out,
+              float* lse, float* scratch) {
+  require_valid(shape);
+  int device = 0, multiprocessors = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  Launcher* const path = few_queries(shape, multiprocessors) ? split_keys : head_sizes;
+  path(shape, q, k, v, out, lse, scratch);
+}
+
+}  // namespace tutorial::flash_attention
