@@ -45,10 +45,12 @@ template <int LANES, int FLOATS, int WIDTH>
 __global__ void __launch_bounds__(THREADS)
     warp_per_row_kernel(const float* __restrict__ x, float* __restrict__ y, int64_t rows,
                         int cols) {
-  const int lane = static_cast<int>(threadIdx.x) % LANES;
+  const int lane = static_cast<int>(threadIdx.x % LANES);
   const int64_t row = (int64_t{blockIdx.x} * THREADS + threadIdx.x) / LANES;
-  const float* in = x + row * cols;
-  float* out = y + row * cols;
+  // The lane's first float. The others lie at constant distances from it, which are part of the
+  // instructions: no address is computed for each.
+  const float* in = x + row * cols + lane * WIDTH;
+  float* out = y + row * cols + lane * WIDTH;
 
   // Neighbouring lanes take neighbouring columns. A lane outside the matrix holds -infinity and
   // stays: a shuffle needs all 32.
@@ -59,10 +61,10 @@ __global__ void __launch_bounds__(THREADS)
     const bool inside = row < rows && c < cols;
     if constexpr (WIDTH == 4) {
       float4 four = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
-      if (inside) four = load4(in + c);
+      if (inside) four = load4(in + f * LANES);
       held[f] = four.x, held[f + 1] = four.y, held[f + 2] = four.z, held[f + 3] = four.w;
     } else {
-      held[f] = inside ? in[c] : -INFINITY;
+      held[f] = inside ? in[f * LANES] : -INFINITY;
     }
   }
 
@@ -84,10 +86,10 @@ __global__ void __launch_bounds__(THREADS)
     const int c = f * LANES + lane * WIDTH;
     if (row >= rows || c >= cols) continue;
     if constexpr (WIDTH == 4)
-      store4_streaming(out + c, {held[f] * scale, held[f + 1] * scale, held[f + 2] * scale,
-                                 held[f + 3] * scale});
+      store4_whole(out + f * LANES, {held[f] * scale, held[f + 1] * scale, held[f + 2] * scale,
+                                     held[f + 3] * scale});
     else
-      out[c] = held[f] * scale;
+      out[f * LANES] = held[f] * scale;
   }
 }
 

@@ -53,6 +53,13 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size("--rows 1335 --cols 50257"),
         Size("--rows 1024 --cols 65536"),
         Size("--rows 512 --cols 131072"),
+        Size("--rows 268 --cols 250002", last=5),
+        Size("--rows 16371 --cols 4099", last=5),  # rows that start anywhere
+        Size("--rows 67108 --cols 1000", last=5),
+        Size("--rows 66900 --cols 1003", last=5),
+        Size("--rows 100000 --cols 333", last=5),
+        Size("--rows 520000 --cols 129", last=5),
+        Size("--rows 870000 --cols 77", last=5),
     ],
     "05": [
         Size("--batch 8 --seq 1024 --channels 768 --heads 12"),
@@ -64,6 +71,8 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size("--batch 4 --heads 16 --seq 4096 --head-dim 128", last=3),
         Size("--batch 4 --heads 16 --seq 4096 --head-dim 128 --full", last=3),
         Size("--part joint --m 4096 --n 4096 --k 64"),
+        Size("--part joint --m 1024 --n 3072 --k 768"),  # an MLP: GPT-2's,
+        Size("--part joint --m 128 --n 16384 --k 4096"),  # and the article's
     ],
     "06_lengths": [  # always 8192 tokens
         Size("--batch 64 --heads 12 --seq 128 --head-dim 64", last=1),

@@ -1,4 +1,4 @@
-// Step 8 = steps 4 to 7, each for the rows that it is the fastest for. It has no kernel of its own:
+// Step 9 = steps 4 to 8, each for the rows that it is the fastest for. It has no kernel of its own:
 // FLOP, bytes and block are those of the step that it calls.
 #include "04_softmax.hpp"
 #include "common/backend/backend.hpp"
@@ -12,7 +12,7 @@ void any_row(const float* x, float* y, int64_t rows, int64_t cols) {
   static const bool has_clusters = why_not_here("sm_90").empty();
   if (cols <= FITS_A_WARP) return warp_per_row(x, y, rows, cols);
   if (cols <= FITS_A_BLOCK) return row_on_chip(x, y, rows, cols);
-  if (has_clusters) return cluster(x, y, rows, cols);
+  if (has_clusters) return half_in_registers(x, y, rows, cols);
   row_in_shared(x, y, rows, cols);
 }
 
