@@ -8,9 +8,11 @@
 // block           128 threads = 4 to 128 rows
 // H200            0.128 ms for 524288 × 128, 98 % of a plain copy; step 4 has 24 %
 //
-// A lane holds 4 floats of the row. Up to 128 columns the row takes as many lanes as it needs (a
-// power of two: shuffles pair them), and one warp has 1 to 32 rows in flight. From there on it
-// takes the warp, and a lane holds up to 32 floats. A row of more than 1024 goes step 4's way.
+// A lane holds 4 floats of the row, or 8 where it must load them one by one: then half as many
+// lanes share a row, and a warp's shuffles serve twice as many rows. Up to 128 columns the row
+// takes as many lanes as it needs (a power of two: shuffles pair them), and one warp has 1 to 32
+// rows in flight. From there on a lane holds up to 32 floats. A row of more than 1024 goes step 4's
+// way.
 #include <cmath>
 
 #include "04_softmax.hpp"
@@ -93,14 +95,21 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
+template <int LANES, int FLOATS, int WIDTH>
+void launch_width(const float* x, float* y, int64_t rows, int64_t cols) {
+  const int64_t blocks = ceil_div(rows, THREADS / LANES);
+  warp_per_row_kernel<LANES, FLOATS, WIDTH>
+      <<<blocks, THREADS>>>(x, y, rows, static_cast<int>(cols));
+  CUDA_CHECK_LAUNCH();
+}
+
 template <int LANES, int FLOATS>
 void launch(const float* x, float* y, int64_t rows, int64_t cols) {
-  const int64_t blocks = ceil_div(rows, THREADS / LANES);
+  constexpr int FEWER = LANES > 1 && FLOATS == 4 ? 2 : 1;
   if (rows_are_aligned(x, cols) && rows_are_aligned(y, cols))
-    warp_per_row_kernel<LANES, FLOATS, 4><<<blocks, THREADS>>>(x, y, rows, static_cast<int>(cols));
+    launch_width<LANES, FLOATS, 4>(x, y, rows, cols);
   else
-    warp_per_row_kernel<LANES, FLOATS, 1><<<blocks, THREADS>>>(x, y, rows, static_cast<int>(cols));
-  CUDA_CHECK_LAUNCH();
+    launch_width<LANES / FEWER, FLOATS * FEWER, 1>(x, y, rows, cols);
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 // global memory   8 bytes an element, the least there is, 0.6 FLOP a byte
 // asked for       loads 4·rows·cols bytes, stores 4·rows·cols bytes
 // shared memory   about 3/5 of a block's share; and 384 bytes
-// block           1/4, 1/8 or 1/16 of a row, 32 to 512 threads, 32 floats in the registers of each
+// block           1/4, 1/8 or 1/16 of a row, 96 to 512 threads, 32 floats in the registers of each
 //
-// Up to 53248 columns 4 blocks share a row, up to 131072 columns 8. For longer ones it is 16, more
+// Up to 65536 columns 4 blocks share a row, up to 131072 columns 8. For longer ones it is 16, more
 // than every GPU with clusters promises ("non-portable"), or 8 where 16 cannot run. A row of up to
 // 32768 elements goes step 4's way, and one that does not fit goes step 7's.
 #include <cooperative_groups.h>
@@ -30,7 +30,7 @@ constexpr int VECTORS = 8;          // float4 that a thread holds in registers
 constexpr int VECTORS_IN_ALL = 20;  // and about so many with those in shared memory
 constexpr int MAX_THREADS = 512;    // of a block
 constexpr int MAX_BLOCKS = 16;      // of a cluster
-constexpr int64_t FITS_A_BLOCK = 32768, FOR_4_BLOCKS = 53248, FOR_8_BLOCKS = 131072;
+constexpr int64_t FITS_A_BLOCK = 32768, FOR_4_BLOCKS = 65536, FOR_8_BLOCKS = 131072;
 
 struct Pair {
   float max, sum;  // of exp(element - max)
