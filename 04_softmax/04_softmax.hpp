@@ -28,7 +28,7 @@ using Launcher = void(const float* x, float* y, int64_t rows, int64_t cols);
 inline constexpr int WHOLE_ROW = 1 << 30;  // columns of a tile that is as wide as any row
 
 Launcher thread_per_row, block_per_row, online, row_on_chip, warp_per_row, row_in_shared, cluster,
-    any_row;
+    half_in_registers, any_row;
 
 /// A block has one row; which of its elements a thread has depends on the length.
 inline constexpr Tile ROW_A_BLOCK = {
@@ -63,6 +63,10 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "a long row waits in shared memory",
      .tile = ROW_A_BLOCK},
     {.name = "cluster", .launch = cluster, .idea = "eight blocks share a row", .needs = "sm_90"},
+    {.name = "half_in_registers",
+     .launch = half_in_registers,
+     .idea = "a part of the row in registers: more rows on an SM",
+     .needs = "sm_90"},
     {.name = "any_row", .launch = any_row, .idea = "the fastest of these for each length of row"},
 };
 

@@ -1,4 +1,4 @@
-// How a block of steps 6 and 7 finds its part of a row, and room for it.
+// How a block of steps 6 to 8 finds its part of a row, and room for it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -58,7 +58,7 @@ inline int64_t room_in_shared(size_t taken) {
 /// Stores four floats. `wide` says that `to` is on a 16-byte boundary.
 __device__ inline void store_four(float* to, float4 four, bool wide) {
   if (wide) {
-    store4_streaming(to, four);
+    store4_whole(to, four);
   } else {
     to[0] = four.x;
     to[1] = four.y;

@@ -44,7 +44,7 @@ __device__ float4 load_in_row(const float* row, int c, int cols) {
 
 /// The counterpart. `wide` says that `row + c` is on a boundary.
 __device__ void store_in_row(float* row, int c, int cols, float4 four, bool wide) {
-  if (wide && c >= 0 && c + 4 <= cols) return store4_streaming(row + c, four);
+  if (wide && c >= 0 && c + 4 <= cols) return store4_whole(row + c, four);
   if (c >= 0 && c < cols) row[c] = four.x;
   if (c + 1 >= 0 && c + 1 < cols) row[c + 1] = four.y;
   if (c + 2 >= 0 && c + 2 < cols) row[c + 2] = four.z;

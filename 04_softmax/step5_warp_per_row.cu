@@ -8,9 +8,11 @@
 // block           128 threads = 4 to 128 rows
 // H200            0.128 ms for 524288 × 128, 98 % of a plain copy; step 4 has 24 %
 //
-// A lane holds 4 floats of the row. Up to 128 columns the row takes as many lanes as it needs (a
-// power of two: shuffles pair them), and one warp has 1 to 32 rows in flight. From there on it
-// takes the warp, and a lane holds up to 32 floats. A row of more than 1024 goes step 4's way.
+// A lane holds 4 floats of the row, or 8 where it must load them one by one: then half as many
+// lanes share a row, and a warp's shuffles serve twice as many rows. Up to 128 columns the row
+// takes as many lanes as it needs (a power of two: shuffles pair them), and one warp has 1 to 32
+// rows in flight. From there on a lane holds up to 32 floats. A row of more than 1024 goes step 4's
+// way.
 #include <cmath>
 
 #include "04_softmax.hpp"
@@ -45,10 +47,12 @@ template <int LANES, int FLOATS, int WIDTH>
 __global__ void __launch_bounds__(THREADS)
     warp_per_row_kernel(const float* __restrict__ x, float* __restrict__ y, int64_t rows,
                         int cols) {
-  const int lane = static_cast<int>(threadIdx.x) % LANES;
+  const int lane = static_cast<int>(threadIdx.x % LANES);
   const int64_t row = (int64_t{blockIdx.x} * THREADS + threadIdx.x) / LANES;
-  const float* in = x + row * cols;
-  float* out = y + row * cols;
+  // The lane's first float. The others lie at constant distances from it, which are part of the
+  // instructions: no address is computed for each.
+  const float* in = x + row * cols + lane * WIDTH;
+  float* out = y + row * cols + lane * WIDTH;
 
   // Neighbouring lanes take neighbouring columns. A lane outside the matrix holds -infinity and
   // stays: a shuffle needs all 32.
@@ -59,10 +63,10 @@ __global__ void __launch_bounds__(THREADS)
     const bool inside = row < rows && c < cols;
     if constexpr (WIDTH == 4) {
       float4 four = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
-      if (inside) four = load4(in + c);
+      if (inside) four = load4(in + f * LANES);
       held[f] = four.x, held[f + 1] = four.y, held[f + 2] = four.z, held[f + 3] = four.w;
     } else {
-      held[f] = inside ? in[c] : -INFINITY;
+      held[f] = inside ? in[f * LANES] : -INFINITY;
     }
   }
 
@@ -84,21 +88,28 @@ __global__ void __launch_bounds__(THREADS)
     const int c = f * LANES + lane * WIDTH;
     if (row >= rows || c >= cols) continue;
     if constexpr (WIDTH == 4)
-      store4_streaming(out + c, {held[f] * scale, held[f + 1] * scale, held[f + 2] * scale,
-                                 held[f + 3] * scale});
+      store4_whole(out + f * LANES, {held[f] * scale, held[f + 1] * scale, held[f + 2] * scale,
+                                     held[f + 3] * scale});
     else
-      out[c] = held[f] * scale;
+      out[f * LANES] = held[f] * scale;
   }
+}
+
+template <int LANES, int FLOATS, int WIDTH>
+void launch_width(const float* x, float* y, int64_t rows, int64_t cols) {
+  const int64_t blocks = ceil_div(rows, THREADS / LANES);
+  warp_per_row_kernel<LANES, FLOATS, WIDTH>
+      <<<blocks, THREADS>>>(x, y, rows, static_cast<int>(cols));
+  CUDA_CHECK_LAUNCH();
 }
 
 template <int LANES, int FLOATS>
 void launch(const float* x, float* y, int64_t rows, int64_t cols) {
-  const int64_t blocks = ceil_div(rows, THREADS / LANES);
+  constexpr int FEWER = LANES > 1 && FLOATS == 4 ? 2 : 1;
   if (rows_are_aligned(x, cols) && rows_are_aligned(y, cols))
-    warp_per_row_kernel<LANES, FLOATS, 4><<<blocks, THREADS>>>(x, y, rows, static_cast<int>(cols));
+    launch_width<LANES, FLOATS, 4>(x, y, rows, cols);
   else
-    warp_per_row_kernel<LANES, FLOATS, 1><<<blocks, THREADS>>>(x, y, rows, static_cast<int>(cols));
-  CUDA_CHECK_LAUNCH();
+    launch_width<LANES / FEWER, FLOATS * FEWER, 1>(x, y, rows, cols);
 }
 
 }  // namespace

@@ -174,6 +174,33 @@ TEST_CASE("joint tiling: the article's formulas, and where they differ from the 
   }
 }
 
+// m tokens of k numbers by k×4k, then by 4k×k: docs/06_joint.md, "And the MLP?".
+TEST_CASE("joint tiling: an MLP, whose k is many tiles wide, has more FLOP and more accesses") {
+  const auto accesses_of_two = [](int64_t m, int64_t n, int64_t k, int64_t b) {
+    return m * k * (n / b) + k * n * (m / b) + m * n + m * n * (k / b) + n * k * (m / b) + m * k;
+  };
+  const auto accesses_of_one = [](int64_t m, int64_t n, int64_t k, int64_t b) {
+    return (k / b) * m * k + (m / b) * (k / b) * k * n + (m / b) * n * k + m * k;
+  };
+  JointProblem p({16, 256, 64});  // with b = 16, four tiles
+  const Tally one =
+      count_joint_tiling(p.a.data(), p.b.data(), p.c.data(), p.y.data(), 16, 256, 64, 16);
+  const Tally two = count_two_products(p.a.data(), p.b.data(), p.c.data(), p.y.data(),
+                                       p.y_tilde.data(), 16, 256, 64, 16);
+  CHECK(2 * one.flop == 5 * two.flop);
+  CHECK(one.accesses > two.accesses);
+  CHECK(one.accesses == accesses_of_one(16, 256, 64, 16));
+  CHECK(two.accesses == accesses_of_two(16, 256, 64, 16));
+  // By the article it would pay: k < 3·n, and its formula has fewer accesses.
+  CHECK(article_joint_tiling(16, 256, 64, 16).accesses <
+        article_two_products(16, 256, 64, 16).accesses);
+  // The page's figures.
+  CHECK(accesses_of_two(1024, 3072, 768, 64) == 154927104);
+  CHECK(accesses_of_one(1024, 3072, 768, 64) == 500957184);
+  CHECK(accesses_of_two(128, 16384, 4096, 64) == 539492352);
+  CHECK(accesses_of_one(128, 16384, 4096, 64) == 8758231040);
+}
+
 TEST_CASE("the reference of (A·B)·C is right where it is known") {
   const int64_t m = 4, n = 3, k = 5;
   const std::vector<float> C = make_values({n, k}, Init::normal, 3);

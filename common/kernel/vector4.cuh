@@ -36,10 +36,10 @@ __device__ inline void store4(float* to, const float* from) {
   store4(to, make_float4(from[0], from[1], from[2], from[3]));
 }
 
-/// Four floats to `to` that nobody reads again soon: they may leave the caches first. It stays one
-/// instruction, where nvcc 13 cuts some plain assignments into four stores of 4 bytes.
-__device__ inline void store4_streaming(float* to, float4 four) {
-  __stcs(reinterpret_cast<float4*>(to), four);
+/// Four floats to `to`, past the L1 cache. It stays one instruction, where nvcc 13 cuts some plain
+/// assignments into four stores of 4 bytes.
+__device__ inline void store4_whole(float* to, float4 four) {
+  __stcg(reinterpret_cast<float4*>(to), four);
 }
 
 /// Of the four floats at `from` the first `exist` exist (none if it is <= 0, all if it is >= 4);

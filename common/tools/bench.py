@@ -67,6 +67,17 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size("--rows 1024 --cols 65536"),
         Size("--rows 512 --cols 131072"),
     ],
+    "04_odd": [  # rows that start anywhere, of which some are very short or very long
+        Size("--rows 4000000 --cols 17", last=6),
+        Size("--rows 870000 --cols 77", last=6),
+        Size("--rows 520000 --cols 129", last=6),
+        Size("--rows 100000 --cols 333", last=6),
+        Size("--rows 67108 --cols 1000", last=6),
+        Size("--rows 66900 --cols 1003", last=6),
+        Size("--rows 16371 --cols 4099", last=6),
+        Size("--rows 2730 --cols 24577", last=6),
+        Size("--rows 268 --cols 250002", last=6),
+    ],
     "05": [
         Size("--batch 8 --seq 1024 --channels 768 --heads 12"),
         Size("--batch 8 --seq 1024 --channels 768 --heads 12 --tf32"),
@@ -81,6 +92,8 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size("--part backward --batch 8 --heads 12 --seq 1024 --head-dim 64 --full"),
         Size("--part backward --batch 2 --heads 12 --seq 4096 --head-dim 64", last=2),
         Size("--part backward --batch 4 --heads 16 --seq 2048 --head-dim 128", last=2),
+        Size("--part joint --m 1024 --n 3072 --k 768"),  # an MLP: GPT-2's,
+        Size("--part joint --m 128 --n 16384 --k 4096"),  # and the article's
     ],
     "06_lengths": [  # always 8192 tokens
         Size("--batch 64 --heads 12 --seq 128 --head-dim 64", last=4),
@@ -123,6 +136,15 @@ def rows_of(command, table):
     return project.read_csv(table)
 
 
+def add_torch(found, words):
+    """The rows and PyTorch's, or None when one of those was wrong."""
+    import bench_torch  # in this process: PyTorch takes seconds to start
+    print(flush=True)
+    lines, all_right = bench_torch.measure(words)
+    bench_torch.torch.cuda.empty_cache()  # the next program may need the memory
+    return found + lines if all_right else None
+
+
 def bench(name, with_torch, table):
     """Writes one file. Was everything right?"""
     number, rows, origin = name[:2], [], project.origin()
@@ -131,16 +153,13 @@ def bench(name, with_torch, table):
         options = size.options
         for step in project.last_steps(program, options, size.last) if size.last else []:
             options += f" --kernel {step}"
-        commands = [[program, *options.split()]]
-        if with_torch and ("--part" not in options or options.startswith(TORCH_PARTS)):
-            torch = Path(__file__).with_name("bench_torch.py")
-            commands.append([sys.executable, torch, number, *options.split()])
-        for command in commands:
-            print(flush=True)
-            more = rows_of(command, table)
-            if more is None:
-                return False
-            rows += [row | {"options": options} | origin for row in more]
+        print(flush=True)
+        found = rows_of([program, *options.split()], table)
+        if found is not None and with_torch and ("--part" not in options or options.startswith(TORCH_PARTS)):
+            found = add_torch(found, [number, *options.split()])
+        if found is None:
+            return False
+        rows += [row | {"options": options} | origin for row in found]
     project.keep_table(name, rows)
     return True
 

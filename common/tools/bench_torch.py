@@ -27,7 +27,7 @@ HEADS = (
 ).split(",")
 
 
-def options():
+def options(words):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("chapter", choices=["01", "02", "03", "04", "05", "06"])
     parser.add_argument("--neighbours", type=int, default=1)
@@ -41,7 +41,7 @@ def options():
     parser.add_argument("--kernel", action="append", help="which of our steps the program runs: nothing to do with this")
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--csv")
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 def normal(*shape):
@@ -245,12 +245,20 @@ def largest_error(got, want):
     return (got.double() - want)[finite].abs().max().item()
 
 
-def main():
-    o = options()
-    missing = [name for name in ["m", "n", "d"] if getattr(o, name) is None] if o.part else [name for name in {
-        "01": ["m", "n", "k"], "02": ["m", "n", "k"], "03": ["batch", "m", "n", "k"], "04": ["rows", "cols"],
-        "05": ["batch", "seq", "channels", "heads"], "06": ["batch", "heads", "seq", "head_dim"],
-    }[o.chapter] if getattr(o, name) is None]
+NEEDED = {
+    "01": ["m", "n", "k"], "02": ["m", "n", "k"], "03": ["batch", "m", "n", "k"], "03 nearest": ["m", "n", "d"],
+    "04": ["rows", "cols"], "05": ["batch", "seq", "channels", "heads"], "06": ["batch", "heads", "seq", "head_dim"],
+    "06 backward": ["batch", "heads", "seq", "head_dim"],
+}
+
+
+def measure(words):
+    """The rows of one problem, as the program's --csv has them, and whether all are right. Prints them, too."""
+    o = options(words)
+    what = f"{o.chapter} {o.part or ''}".strip()
+    if what not in ROUTINES:
+        sys.exit(f"bench_torch.py has no rows for part {o.part} of chapter {o.chapter}")
+    missing = [name for name in NEEDED[what] if getattr(o, name) is None]
     if missing:
         sys.exit("bench_torch.py needs the sizes that are missing: --" + ", --".join(missing).replace("_", "-"))
     if not torch.cuda.is_available():
@@ -258,14 +266,13 @@ def main():
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = o.tf32
     timer = Timer(o.repeats)
-    problem = " ".join(word for word in sys.argv[2:] if word != "--csv" and word != o.csv)
+    problem = " ".join(word for word in words[1:] if word != "--csv" and word != o.csv)
     device = f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}"
-    lines, wrong = [], False
-    rows = ROUTINES[f"{o.chapter} {o.part or ''}".strip()](o)
-    for name, call, part, want, allowed, flop, size, *message in rows:
+    lines, all_right = [], True
+    for name, call, part, want, allowed, flop, size, *message in ROUTINES[what](o):
         error = largest_error(part(call()), want)
         right = error <= allowed
-        wrong |= not right
+        all_right &= right
         line = dict.fromkeys(HEADS, "")
         line |= {"chapter": o.chapter, "device": device, "problem": problem, "step": name, "kind": "pytorch",
                  "check": "ok" if right else "WRONG", "message": "".join(message), "max_error": f"{error:.3g}",
@@ -280,12 +287,18 @@ def main():
             text = f"{median:8.4f} ms  {flop / median / 1e9:6.1f} TFLOP/s  {size / median / 1e6:6.0f} GB/s"
         print(f"  {name:34s} {text}", *message, flush=True)
         lines.append(line)
-    if o.csv:
-        with open(o.csv, "w", newline="") as file:
+    return lines, all_right
+
+
+def main():
+    lines, all_right = measure(sys.argv[1:])
+    csv_file = options(sys.argv[1:]).csv
+    if csv_file:
+        with open(csv_file, "w", newline="") as file:
             writer = csv.DictWriter(file, HEADS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(lines)
-    return 1 if wrong else 0
+    return 0 if all_right else 1
 
 
 if __name__ == "__main__":

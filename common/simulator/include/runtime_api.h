@@ -61,6 +61,7 @@ enum cudaMemPoolAttr {
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+  cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
 };
 enum cudaSharedCarveout {
   cudaSharedmemCarveoutDefault = -1,
@@ -240,6 +241,10 @@ struct cudaLaunchConfig_t {
 };
 template <class... P, class... A>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t*, void (*)(P...), A&&...) {
+  return cudaErrorNotSupported;
+}
+template <class... P>
+cudaError_t cudaOccupancyMaxActiveClusters(int*, void (*)(P...), const cudaLaunchConfig_t*) {
   return cudaErrorNotSupported;
 }
 

@@ -14,12 +14,12 @@ def box(f, x, y, width, height, words="", color=GREY, fill=PALE, size=12, code=F
 @figure("04_passes")
 def passes():
     f = Figure(760, 236, "How often a row is read and written: steps 1 and 2 read it three times and write it once, step 3 "
-                         "reads it twice, steps 4 to 8 read it once")
+                         "reads it twice, steps 4 to 9 read it once")
     f.heading(10, 22, "What a kernel asks the memory for, for one row")
     left, part, height = 190, 132, 34
     tracks = [("steps 1 and 2", [("x: maximum", BLUE), ("x: sum", BLUE), ("x: output", BLUE), ("y", GREEN)], "16 bytes"),
               ("step 3", [("x: maximum, sum", BLUE), ("x: output", BLUE), ("y", GREEN)], "12 bytes"),
-              ("steps 4 to 8", [("x: kept on the chip", BLUE), ("y", GREEN)], "8 bytes")]
+              ("steps 4 to 9", [("x: kept on the chip", BLUE), ("y", GREEN)], "8 bytes")]
     for row, (label, parts, total) in enumerate(tracks):
         y = 52 + row * 58
         f.text(10, y + 14, label, 13, bold=True)
@@ -327,22 +327,47 @@ def cluster():
     return f
 
 
+@figure("04_half")
+def half():
+    f = Figure(760, 262, "A multiprocessor with blocks that share rows of 65536 columns: in step 7 six of them, each with an eighth of "
+                         "a row in shared memory, 197 kB together; in step 8 five with a quarter, of which the registers hold "
+                         "three eighths, 328 kB together")
+    for left, head, parts, shared, registers, note in (
+            (10, "step 7: an eighth of a row in a block", 6, 32, 0, "6 · 33 kB of rows on the SM"),
+            (394, "step 8: a quarter of a row in a block", 5, 41, 24, "5 · 66 kB of rows on the SM")):
+        f.heading(left, 22, head)
+        f.rect(left, 36, 356, 166, GREY, 0, 1, 6)
+        f.text(left + 8, 56, "shared memory", 12)
+        f.text(left + 8, 148, "registers", 12)
+        for block in range(parts):
+            x = left + 10 + block * (340 / parts)
+            f.rect(x, 64, 340 / parts - 6, shared * 1.5, BLUE, HALF, 0, 2)
+            if registers:
+                f.rect(x, 156, 340 / parts - 6, registers * 1.5, BLUE, HALF, 0, 2)
+            else:
+                f.rect(x, 156, 340 / parts - 6, 12, GREY, FAINT, 0, 2)
+        f.text(left, 224, note, 13, BLUE, bold=True)
+        f.text(left, 244, "a column: a block, with what of its row lies where", 12)
+    return f
+
+
 @figure("04_where")
 def where():
-    f = Figure(760, 290, "Where a row waits by its length: up to 1024 columns in the registers of a warp, to 32768 in those "
-                         "of a block, to 58023 in the shared memory of a block, to 463847 in that of eight blocks, "
-                         "beyond nowhere: it is read twice")
+    f = Figure(760, 329, "Where a row waits by its length: up to 1024 columns in the registers of a warp, to 32768 in those "
+                         "of a block, to 58023 in the shared memory of a block, to 463847 in that of eight blocks, to 695783 "
+                         "in registers and shared memory of sixteen, beyond nowhere: it is read twice")
     f.heading(10, 22, "where a row waits between its maximum and its output")
-    left, right, bottom = 196, 700, 246
+    left, right, bottom = 196, 700, 285
     low, high = 16, 1 << 20
 
     def at(columns):
         return left + (right - left) * math.log(columns / low) / math.log(high / low)
 
-    lines = [("step 5", "registers of a warp", 1024, "1024"), ("step 4", "registers of a block", 32768, "32768"),
+    lines = [("step 5", "registers of a warp", 1024, "1024"), ("step 4", "registers of a block", 32768, "32768, or step 6"),
              ("step 6", "shared memory of a block", 58023, "58023"),
-             ("step 7", "that of eight blocks", 463847, "463847"), ("step 3", "nowhere: read twice", high, "")]
-    starts = {"step 5": low, "step 4": 1024, "step 7": 32768, "step 3": 463847}
+             ("step 7", "that of eight blocks", 463847, "463847"),
+             ("step 8", "both of sixteen blocks", 695783, "695783"), ("step 3", "nowhere: read twice", high, "")]
+    starts = {"step 5": low, "step 4": 1024, "step 8": 32768, "step 3": 695783}
     for row, (step, words, top, label) in enumerate(lines):
         y = 44 + row * 39
         f.text(10, y + 10, step, 13, bold=True)
@@ -358,7 +383,7 @@ def where():
         f.text(at(tick), bottom + 13, tick, 11, anchor="middle")
     f.text(left, bottom + 34, "columns", 12)
     f.rect(left + 84, bottom + 22, 16, 16, GREEN, HALF, 0)
-    f.text(left + 107, bottom + 34, "step 8 chooses this, on a GPU with clusters", 12, GREEN)
+    f.text(left + 107, bottom + 34, "step 9 chooses this, on a GPU with clusters", 12, GREEN)
     f.rect(left + 386, bottom + 22, 16, 16, BLUE, FAINT, 0.7)
     f.text(left + 409, bottom + 34, "the row fits", 12, BLUE)
     return f

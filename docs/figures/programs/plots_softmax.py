@@ -31,7 +31,7 @@ def bandwidth():
     series = {name: percents(name.split()[-1]) for name in CURVES}
     best = percents("any_row")
     ends = "; ".join(f"{name} {points[0][1]:.0f} % at {points[0][0]} columns and {points[-1][1]:.0f} % at {points[-1][0]}"
-                     for name, points in [*series.items(), ("8 any_row", best)])
+                     for name, points in [*series.items(), ("9 any_row", best)])
     f = Figure(760, 400, "Speed of each step as a percentage of a plain copy's, over the columns of a row: " + ends)
     plot = Plot(f, 44, 36, 570, 310, Axis(128, 131072, log=True), Axis(0, 110))
     plot.y_axis("speed as % of a plain copy of the same matrix, H200", [0, 20, 40, 60, 80, 100])
@@ -40,7 +40,7 @@ def bandwidth():
     edge = [f"{plot.x(x):.1f} {plot.y(y) - 6:.1f}" for x, y in best]
     edge += [f"{plot.x(x):.1f} {plot.y(y) + 6:.1f}" for x, y in reversed(best)]
     f.path("M" + "L".join(edge) + "z", GREY, 0, fill=PALE)
-    f.text(plot.x(4096), plot.y(best[3][1]) - 17, "8 any_row: the wide band", 12, GREY, "middle", True)
+    f.text(plot.x(4096), plot.y(best[3][1]) - 17, "9 any_row: the wide band", 12, GREY, "middle", True)
     f.line(plot.x(50257), plot.y(110), plot.x(50257), plot.y(0), width=0.7, dash="2 4")
     f.text(plot.x(50257) - 5, plot.y(9), "50257", 11, anchor="end")
     for name, (color, dash, (low, high), label) in CURVES.items():

@@ -1,18 +1,28 @@
-// Step 8 = steps 4 to 7, each for the rows that it is the fastest for. It has no kernel of its own:
+// Step 9 = steps 4 to 8, each for the rows that it is the fastest for. It has no kernel of its own:
 // FLOP, bytes and block are those of the step that it calls.
 #include "04_softmax.hpp"
 #include "common/backend/backend.hpp"
 
 namespace tutorial::softmax {
+namespace {
 
 // Columns that the registers of a warp hold in step 5, and those of a block in step 4.
 constexpr int64_t FITS_A_WARP = 32 * 32, FITS_A_BLOCK = 1024 * 32;
 
+/// Does a row fill at least 7/8 of the registers that step 4 takes for it? It takes a power of two.
+bool fills_registers(int64_t cols) {
+  int64_t held = FITS_A_WARP;
+  while (held < cols) held *= 2;
+  return 8 * cols >= 7 * held;
+}
+
+}  // namespace
+
 void any_row(const float* x, float* y, int64_t rows, int64_t cols) {
   static const bool has_clusters = why_not_here("sm_90").empty();
   if (cols <= FITS_A_WARP) return warp_per_row(x, y, rows, cols);
-  if (cols <= FITS_A_BLOCK) return row_on_chip(x, y, rows, cols);
-  if (has_clusters) return cluster(x, y, rows, cols);
+  if (cols > FITS_A_BLOCK && has_clusters) return half_in_registers(x, y, rows, cols);
+  if (cols <= FITS_A_BLOCK && fills_registers(cols)) return row_on_chip(x, y, rows, cols);
   row_in_shared(x, y, rows, cols);
 }
 
