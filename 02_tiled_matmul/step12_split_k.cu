@@ -122,9 +122,12 @@ __global__ void add_parts_kernel(const float* parts, float* C, int64_t M, int64_
     load4(part, parts + (p * M + row) * ld + col);
     for (int j = 0; j < 4; ++j) sum[j] += part[j];
   }
-  if (ALIGNED_C) return store_scaled<4>(C + row * N + col, sum, alpha, beta);
-  for (int j = 0; j < 4; ++j)
-    if (col + j < N) store_scaled<1>(C + row * N + col + j, &sum[j], alpha, beta);
+  if (ALIGNED_C) {
+    store_scaled<4>(C + row * N + col, sum, alpha, beta);
+  } else {
+    for (int j = 0; j < 4; ++j)
+      if (col + j < N) store_scaled<1>(C + row * N + col + j, &sum[j], alpha, beta);
+  }
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
 
 /// A tile of `tiles` in plan.hpp, and its kernels: [are rows of B aligned][and those of C].
 struct TileKernels {
-  decltype(&thin_tiles_kernel<WarpTile<Numbers<2, 2, 3, 8, 8, 16>>, true, true>) kernels[2][2];
+  decltype(&thin_tiles_kernel<WarpTile<Numbers<2, 2, 3, 8, 8, 16>>, true, false>) kernels[2][2];
   int BM, BN, BK, threads;
 };
 template <int... NUMBERS>

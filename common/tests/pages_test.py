@@ -97,7 +97,8 @@ SOURCE = "// one\nvoid f() {\n  int x = 1;\n\n  if (x) {\n    g();\n  }\n}\n\nvo
 class Pages(Scratch):
     def setUp(self):
         super().setUp()
-        for path, text in {"docs/results/D/01.csv": TIMES, "docs/results/D/03.csv": SIZES, "docs/results/D/figures.csv": FIGURES,
+        for path, text in {"docs/results/D/01.csv": TIMES, "docs/results/D/03.csv": SIZES,
+                           "docs/results/D/figures.csv": FIGURES,
                            "docs/results/NVIDIA_H200/01.csv": TIMES, "docs/results/NVIDIA_H200/figures.csv": FIGURES,
                            "docs/results/NVIDIA_H200/some.txt": "copies: 0.275 ms",
                            "a/step.cu": SOURCE, "docs/setup.md": "# Set up\n", "README.md": "# A\n"}.items():
