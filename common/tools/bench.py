@@ -4,9 +4,10 @@
 usage: common/tools/bench.py [NN]...         (no word: all chapters; ./learn bench builds first)
 
 Runs build/gpu/NN_name/NN_name at each size below, then common/tools/bench_torch.py at the same sizes if Python has
-PyTorch. Writes docs/results/<device>/NN.csv, and NN_lengths.csv where a chapter has such sizes (RESULTS overrides the
-folder): what the program's --csv writes, with the options, the driver, the toolkit, the date and the commit (COMMIT
-overrides what git says) at the end of each line. A file changes only when every kernel at every size was right.
+PyTorch. Writes docs/results/<device>/NN.csv, and NN_lengths.csv or NN_odd.csv where a chapter has such sizes (RESULTS
+overrides the folder): what the program's --csv writes, with the options, the driver, the toolkit, the date and the
+commit (COMMIT overrides what git says) at the end of each line. A file changes only when every kernel at every size
+was right.
 """
 import csv
 import importlib.util
