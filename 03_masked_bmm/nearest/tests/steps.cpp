@@ -38,14 +38,14 @@ TEST_CASE("nearest: of equal ones the smaller number comes first", "[shapes]") {
        std::vector<Search>{{129, 515, 3}, {5, 600, 1}, {20, 300, 2, 9}, {2, 600, 2, 128}})
     check_all(step, whole_problem(s), Rounding::none);
   // All points are the same; so are two that are far apart.
-  Problem same = whole_problem({3, 600, 4, 1});
+  Problem same = whole_problem({2, 300, 4, 1});
   for (float& value : same.B) value = 2;
   check_all(step, same, Rounding::none);
   same.search.k = 20;
   check_all(step, same, Rounding::none);
-  for (const auto& [first, second] : std::vector<std::pair<int, int>>{
-           {3, 4}, {3, 35}, {10, 200}, {255, 256}, {40, 599}, {256, 512}}) {
-    Problem twins = random_problem({2, 600, 4});
+  for (const auto& [first, second] :
+       std::vector<std::pair<int, int>>{{3, 4}, {3, 35}, {255, 256}, {40, 519}}) {
+    Problem twins = random_problem({2, 520, 4});
     for (int d = 0; d < 4; ++d) {
       for (int query : {0, 1}) twins.A[query * 4 + d] = 100.0f;
       for (int twin : {first, second}) {
@@ -173,10 +173,10 @@ TEST_CASE("nearest: hardly any row is in doubt", "[values]") {
 // Points that come nearer and nearer: every one of them is better than all before it.
 TEST_CASE("nearest: the best come last", "[values]") {
   const auto step = EACH_STEP(steps);
-  Problem p = random_problem({2, 1100, 1});
+  Problem p = random_problem({2, 600, 1});
   for (const bool rising : {false, true}) {
-    for (int point = 0; point < 1100; ++point)
-      p.B[point] = static_cast<float>(rising ? point : 1100 - point);
+    for (int point = 0; point < 600; ++point)
+      p.B[point] = static_cast<float>(rising ? point : 600 - point);
     p.A = {1, -2};
     p.search.k = 1;
     check_all(step, p, Rounding::none);
