@@ -35,7 +35,7 @@ TEST_CASE("nearest: every step is right for every shape", "[shapes]") {
 TEST_CASE("nearest: of equal ones the smaller number comes first", "[shapes]") {
   const auto step = EACH_STEP(steps);
   for (const Search& s :
-       std::vector<Search>{{129, 300, 3}, {5, 515, 1}, {20, 300, 2, 9}, {2, 300, 2, 128}})
+       std::vector<Search>{{20, 300, 3}, {5, 515, 1}, {10, 300, 2, 9}, {2, 300, 2, 128}})
     check_all(step, whole_problem(s), Rounding::none);
   // All points are the same; so are two that are far apart.
   Problem same = whole_problem({2, 300, 4, 1});
@@ -200,12 +200,12 @@ TEST_CASE("nearest: the same bits on every run", "[values]") {
 TEST_CASE("nearest: shares that begin and end within a strip", "[shapes]") {
   const auto step = EACH_STEP(steps);
   if (is_too_large_here(step)) return;
-  for (const int64_t blocks : {1, 3}) {
+  for (const int64_t blocks : {1, 2}) {
     const SmallGrid grid(blocks, 1);
     INFO("blocks " << blocks);
     check_all(step, random_problem({130, 300, 9}));
     if (blocks == 1) continue;
-    check_all(step, whole_problem({130, 300, 2}), Rounding::none);
+    check_all(step, whole_problem({12, 520, 2}), Rounding::none);
     if (step.features & MANY) check_all(step, random_problem({129, 300, 3, 5}));
   }
 }
