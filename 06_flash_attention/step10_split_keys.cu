@@ -313,11 +313,11 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
 }
 
 /// One row a block. The parts' maxima say what each part counts.
-constexpr int MERGE_THREADS = 128;
+constexpr int MERGE_THREADS = 128, MERGE_UNROLL = 8;
 __global__ void __launch_bounds__(MERGE_THREADS)
     merge_kernel(Parts parts, int64_t rows, int HS, float scale, float* __restrict__ out,
                  float* __restrict__ lse) {
-  extern __shared__ float factors[];  // (count)
+  extern __shared__ float factors[];  // (count), and room for more
   __shared__ float of_m[MAX_WARPS], of_l[MAX_WARPS];
   const int64_t row = blockIdx.x;
   const int count = static_cast<int>(parts.count);
@@ -334,7 +334,7 @@ __global__ void __launch_bounds__(MERGE_THREADS)
   l = block_sum(l, of_l);  // its barrier also stands between writing the factors and reading them
   for (int d = threadIdx.x; d < HS; d += MERGE_THREADS) {
     float sum = 0.0f;
-#pragma unroll 8
+#pragma unroll MERGE_UNROLL
     for (int s = 0; s < count; ++s) sum += factors[s] * parts.out[(s * rows + row) * HS + d];
     out[row * HS + d] = l == 0.0f ? 0.0f : sum / l;  // 0: the query sees no key
   }
@@ -379,7 +379,9 @@ void split_keys(const Attention& shape, const float* q, const float* k, const fl
         shape, parts, scale, aligned, q, k, v);
     CUDA_CHECK_LAUNCH();
     if (is_all) return;
-    merge_kernel<<<grid_blocks(shape.rows()), MERGE_THREADS, split.parts * sizeof(float)>>>(
+    // The compiler may read factors before it has tested whether there are so many.
+    const int64_t factors = ceil_div(split.parts, MERGE_UNROLL) * MERGE_UNROLL + MERGE_UNROLL;
+    merge_kernel<<<grid_blocks(shape.rows()), MERGE_THREADS, factors * sizeof(float)>>>(
         parts, shape.rows(), static_cast<int>(shape.HS), scale, out, lse);
     CUDA_CHECK_LAUNCH();
   });

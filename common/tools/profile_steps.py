@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """What every kernel of every chapter does, as comma-separated values, a line a kernel.
 
-usage: common/tools/profile_steps.py cpu               counted by the simulator, from build/cpu (or BUILD)
-       common/tools/profile_steps.py gpu               read by Nsight Compute from a GPU's counters, from build/gpu
+usage: common/tools/profile_steps.py cpu [NN]...       counted by the simulator, from build/cpu (or BUILD)
+       common/tools/profile_steps.py gpu [NN]...       read by Nsight Compute from a GPU's counters, from build/gpu
        common/tools/profile_steps.py figures [NN]...   what limits each kernel at a size that fills a GPU, by Nsight
                                                        Compute: means over its launches
 
-The first two take four sizes a chapter, one that the tiles divide and three that they do not; common/tools/profile_table.py puts them
-side by side. The chapters' pages show some of the figures (common/tools/pages.py).
+The first two take some sizes of each chapter, one that the tiles divide and others that they do not;
+common/tools/profile_table.py puts them side by side. The chapters' pages show some of the figures (common/tools/pages.py).
 """
 import csv
 import re
@@ -178,8 +178,9 @@ def main():
     what, *numbers = sys.argv[1:] or ["--help"]
     if what == "figures":
         table = rows("gpu", large_sizes(numbers), FIGURES, mean=True)
-    elif what in ("cpu", "gpu") and not numbers:
-        table = rows(what, SIZES, COUNTERS if what == "cpu" else COUNTERS | OWN)
+    elif what in ("cpu", "gpu"):
+        sizes = [line for line in SIZES if not numbers or line[:2] in numbers]
+        table = rows(what, sizes, COUNTERS if what == "cpu" else COUNTERS | OWN)
     else:
         sys.exit(__doc__)
     csv.writer(sys.stdout, lineterminator="\n").writerows(table)
