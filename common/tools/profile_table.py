@@ -38,9 +38,10 @@ def per_launch(rows, counters):
 
 def own_conflicts(their, kind):
     """A GPU counts as conflicts also the passes that two requests took from each other: a few hundred, and another
-    number each time. Without those, what an instruction's own lanes make."""
+    number each time. Without those, what an instruction's own lanes make. (Of reads of 16 bytes that lanes share the
+    counter of own passes counts more than there were.)"""
     passes, own = their[f"shared_{kind}_passes"], their[f"own_{kind}_passes"]
-    return max(0, round(their[f"shared_{kind}_conflicts"] - (passes - own), 6))
+    return max(0, round(their[f"shared_{kind}_conflicts"] - max(0, passes - own), 6))
 
 
 def agreement(ours, theirs):

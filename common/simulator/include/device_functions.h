@@ -25,7 +25,9 @@
 #define __host__
 #define __constant__ static  // the translator drops a second "static" beside it
 #define __managed__
-#define __shared__ thread_local  // in a function also static; a worker runs one block at a time
+// In a function also static; a worker runs one block at a time. Arrays begin at whole sectors of 32
+// bytes: an asynchronous copy is counted by both its ends, wherever the linker puts the array.
+#define __shared__ __attribute__((aligned(32))) thread_local
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__
 #define __restrict__ __restrict
