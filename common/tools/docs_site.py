@@ -118,6 +118,12 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.send_header("Cache-Control", "no-cache")  # a site that was built again is another one
         super().end_headers()
 
+    def copyfile(self, source, outputfile):
+        try:
+            super().copyfile(source, outputfile)
+        except ConnectionError:  # the reader has gone to another page
+            self.close_connection = True
+
 
 def server(port):
     """On the asked port, or on the first free one from FIRST_PORT on."""
