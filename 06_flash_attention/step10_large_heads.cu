@@ -10,7 +10,6 @@
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
-#include "common/kernel/reduce.cuh"
 #include "launch_checks.hpp"
 #include "outer_products.cuh"
 #include "pieces.cuh"
