@@ -67,11 +67,11 @@ def agreement(ours, theirs):
 
 def compare(ours, theirs, reasons):
     """The lines of the table, and what is wrong: one sentence each."""
-    tables, wrong, explained, not_yet = {}, [], set(), []
+    tables, wrong, explained, not_yet = {}, [], set(), {}
     for key, our in ours.items():
         chapter, options, kernel = key
         if key not in theirs:
-            not_yet.append(f"`{kernel}` ({size(options)})")
+            not_yet.setdefault(size(options), []).append(f"`{kernel}`")
             continue
         their = dict(theirs[key])
         for kind in ("load", "store"):
@@ -100,7 +100,7 @@ def compare(ours, theirs, reasons):
     for chapter, table in tables.items():
         lines += [chapter, "", *project.markdown(HEADS, table, "llrrrrrr"), ""]
     if not_yet:
-        lines += [f"Not counted on a GPU yet: {', '.join(not_yet)}.", ""]
+        lines += ["Not counted on a GPU yet:", "", *(f"- {of}: {', '.join(names)}" for of, names in not_yet.items()), ""]
     lines += ["Where they differ:", ""]
     for (kernel, what), reason in sorted(reasons.items()):
         if (kernel, what) in explained:
