@@ -64,7 +64,7 @@ using Launcher = void(const Attention& shape, const float* q, const float* k, co
                       float* out, float* lse, float* scratch);
 
 Launcher kv_outer, q_outer, register_tiles, two_buffers, less_work, read_ahead, spread_copies,
-    outer_products, head_sizes, split_keys, by_shape;
+    outer_products, head_sizes, large_heads, own_keys, group_rows, split_keys, by_shape;
 
 /// How many floats `scratch` has to have on this device: rows() do for all steps but split_keys.
 int64_t scratch_floats(const Attention& shape);
@@ -96,13 +96,22 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "Q, K, P transposed: registers for a product from both banks"},
     {.name = "head_sizes",
      .launch = head_sizes,
-     .idea = "every head size in steps of 8, up to 256, at its own cost"},
+     .idea = "every head size in steps of 8, up to 128, at its own cost"},
+    {.name = "large_heads",
+     .launch = large_heads,
+     .idea = "head sizes up to 256: half as many keys in a tile"},
+    {.name = "own_keys",
+     .launch = own_keys,
+     .idea = "few queries: small tiles, and each warp has keys of its own"},
+    {.name = "group_rows",
+     .launch = group_rows,
+     .idea = "heads that share keys are rows of one tile"},
     {.name = "split_keys",
      .launch = split_keys,
-     .idea = "few queries: blocks share a row's keys, and a second kernel merges"},
+     .idea = "blocks share the keys of a tile, and a second kernel merges"},
     {.name = "by_shape",
      .launch = by_shape,
-     .idea = "head_sizes or split_keys, whichever the shape suits"},
+     .idea = "large_heads or split_keys, whichever the shape suits"},
 };
 
 // ---- the reference

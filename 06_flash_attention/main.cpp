@@ -94,7 +94,8 @@ void body(Chapter& chapter) {
                    {"Tk", Tk},
                    {"HS", HS},
                    {"Br", HS > 64 ? 64 : 128},  // of step 3
-                   {"Rows", split.rows},        // of step 10
+                   {"HeadRows", tiles_of_heads(shape).rows},
+                   {"Rows", split.rows},
                    {"Parts", split.parts}});
   Attention nothing = shape;
   nothing.B = 0;

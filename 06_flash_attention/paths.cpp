@@ -12,23 +12,32 @@ namespace {
 // keys, and writes its part, which is read again.
 constexpr int64_t BESIDES = 256;
 
-constexpr int64_t BLOCK_QUERIES = 128;  // of head_sizes
+constexpr int64_t BLOCK_QUERIES = 128;  // of head_sizes and large_heads
 
-int64_t tile_rows(const Attention& shape) {
-  const int64_t rows = shape.NH_kv == 0 ? 0 : shape.group() * shape.Tq;
-  for (int64_t size : {4, 8, 16})
-    if (rows <= size) return size;
-  return shape.HS > 128 ? 16 : 32;
+/// Tiles for so many `heads`, in each of which so many `rows` share keys.
+RowTiles row_tiles(int64_t heads, int64_t rows, int64_t HS) {
+  int64_t of_tile = HS > 128 ? 16 : 32;
+  for (int64_t size : {16, 8, 4})
+    if (rows <= size) of_tile = size;
+  return {of_tile, heads * ceil_div(rows, of_tile)};
 }
 
 }  // namespace
 
+RowTiles tiles_of_heads(const Attention& shape) {
+  return row_tiles(shape.B * shape.NH, shape.Tq, shape.HS);
+}
+
+RowTiles tiles_of_groups(const Attention& shape) {
+  const int64_t rows = shape.NH_kv == 0 ? 0 : shape.group() * shape.Tq;
+  return row_tiles(shape.B * shape.NH_kv, rows, shape.HS);
+}
+
 Split split_of(const Attention& shape, int64_t multiprocessors) {
-  const int64_t rows = tile_rows(shape), groups = shape.B * shape.NH_kv;
-  const int64_t tiles = groups == 0 ? 0 : groups * ceil_div(shape.group() * shape.Tq, rows);
+  const auto [rows, tiles] = tiles_of_groups(shape);
   const bool one = shape.HS > 128 || (shape.HS > 64 && rows <= 8);
   const int64_t at_a_time = multiprocessors * (one ? 1 : 2);
-  Split best = {rows, tiles, 1, shape.Tk};
+  Split best = {{rows, tiles}, 1, shape.Tk};
   int64_t least = INT64_MAX;
   for (int64_t parts = 1; parts <= std::max<int64_t>(1, ceil_div(shape.Tk, STEP_KEYS)); ++parts) {
     const int64_t keys = ceil_div(ceil_div(shape.Tk, parts), STEP_KEYS) * STEP_KEYS;

@@ -1,4 +1,4 @@
-// How steps 4 to 8 bring K and V into shared memory: in pieces, asynchronously.
+// How steps 4 to 10 bring K and V into shared memory: in pieces, asynchronously.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -80,13 +80,13 @@ __device__ void fetch(float* tile, int stride, const float* from, int length, in
   }
 }
 
-/// The same for step 8, 4 bytes at a time, but element (r, c) goes to row c and column r of the
-/// tile: 8 lanes copy 32 bytes of a row. WHOLE: all columns exist. Step 9 has `width`, a multiple
-/// of 8, in place of WIDTH.
+/// The same from step 8 on, 4 bytes at a time, but element (r, c) goes to row c and column r of the
+/// tile: 8 lanes copy 32 bytes of a row, and columns up to the next multiple of 8. WHOLE: all
+/// columns exist.
 template <int HEIGHT, int WIDTH, bool WHOLE, int THREADS, PastLastRow PAST = PastLastRow::zeros,
           int PARTS = 1>
 __device__ void fetch_transposed(float* tile, int stride, const float* from, int length,
-                                 int64_t rows, int cols, int part = 0, int width = WIDTH) {
+                                 int64_t rows, int cols, int part = 0) {
   const int r0 = threadIdx.x / 8, col = threadIdx.x % 8;
   const int last = static_cast<int>(rows < HEIGHT ? rows : HEIGHT) - 1;
   float* const to = tile + col * stride + r0;
@@ -95,7 +95,7 @@ __device__ void fetch_transposed(float* tile, int stride, const float* from, int
     const int r = part * (HEIGHT / PARTS) + i, row = r0 + r;
     const bool repeat = PAST == PastLastRow::repeated && row > last;
 #pragma unroll 8
-    for (int c = 0; c < width; c += 8)
+    for (int c = 0; c < WIDTH; c += 8)
       copy_async<1>(to + c * stride + r, from + (repeat ? last : row) * length + col + c,
                     (repeat || row <= last) && (WHOLE || col + c < cols));
   }

@@ -158,14 +158,14 @@ __device__ float raise_maximum(OutputRows<O_COLS, N>& rows, int r, const float (
   return minus_m;
 }
 
-/// The same where N need not be a multiple of 4: then come two side by side, and one.
+/// As quad_column, but N need not be a multiple of 4: then come two side by side, and one.
 template <int TX, int N>
 __device__ int spread_column(int tx, int c) {
   if (c < N / 4 * 4) return quad_column<TX>(tx, c);
   return c < N / 2 * 2 ? c / 2 * 2 * TX + 2 * tx + c % 2 : TX * c + tx;
 }
 
-/// The online softmax of steps 8 and 9, of a tile of scores; their weights go to P_t, (Bc, Br): key
+/// The online softmax of steps 8 to 10, of a tile of scores; their weights go to P_t, (Bc, Br): key
 /// column(c) in row c·TX + tx. l keeps this thread's part of the sum alone, until the end.
 template <class Tile>
 __device__ void transposed_softmax(float (&S)[ROWS][Tile::COLS], OutputRows<Tile::O_COLS>& rows,

@@ -12,15 +12,16 @@ namespace {
 /// Queries and keys of a step's tiles.
 struct Tiles {
   int64_t Br, Bc;
-  bool whole;  // a tile at the edge is brought whole
+  bool whole_k = false, whole_v = false;  // a tile at the edge is brought whole
 };
 
 Tiles tiles_of(const Step<Launcher>& step, int64_t HS) {
-  if (step.launch == &kv_outer || step.launch == &q_outer) return {32, 32, false};
-  if (step.launch == &register_tiles) return {HS > 64 ? 64 : 128, 64, false};
+  if (step.launch == &kv_outer || step.launch == &q_outer) return {32, 32};
+  if (step.launch == &register_tiles) return {HS > 64 ? 64 : 128, 64};
+  if (step.launch == &large_heads) return {128, 64, true, false};
   const bool whole =
       step.launch == &spread_copies || step.launch == &outer_products || step.launch == &head_sizes;
-  return {128, HS > 64 ? 128 : 64, whole};
+  return {128, HS > 64 ? 128 : 64, whole, whole};
 }
 
 /// How many bytes of K and V less a causal mask lets a step read: none of the tiles of keys that no
@@ -30,24 +31,25 @@ int64_t hidden_bytes(const Attention& shape, const Tiles& tiles) {
   for (int64_t i0 = 0; i0 < shape.Tq; i0 += tiles.Br) {
     const int64_t last = std::min(i0 + tiles.Br, shape.Tq) - 1;
     const int64_t read = ceil_div(shape.visible_keys(last), tiles.Bc) * tiles.Bc;
-    const int64_t all = tiles.whole ? ceil_div(shape.Tk, tiles.Bc) * tiles.Bc : shape.Tk;
-    keys += all - std::min(read, all);
+    for (bool whole : {tiles.whole_k, tiles.whole_v}) {
+      const int64_t all = whole ? ceil_div(shape.Tk, tiles.Bc) * tiles.Bc : shape.Tk;
+      keys += all - std::min(read, all);
+    }
   }
-  return 2 * 4 * shape.B * shape.NH * shape.HS * keys;
+  return 4 * shape.B * shape.NH * shape.HS * keys;
 }
 
-/// What a causal mask hides from the tiles of split_keys: of K and V, rows past the last that a row
-/// of the tile sees.
-int64_t hidden_from_packed_rows(const Attention& shape) {
-  const int64_t rows = shape.group() * shape.Tq, step = split_here(shape).rows;
+/// What a causal mask hides from tiles of few rows, of the `rows` that share keys in each of
+/// `heads` heads: of K and V, rows past the last that a row of the tile sees.
+int64_t hidden_from_few_rows(const Attention& shape, int64_t heads, int64_t rows, int64_t of_tile) {
   int64_t keys = 0;
-  for (int64_t r0 = 0; r0 < rows; r0 += step) {
+  for (int64_t r0 = 0; r0 < rows; r0 += of_tile) {
     int64_t seen = 0;
-    for (int64_t r = r0; r < std::min(r0 + step, rows); ++r)
+    for (int64_t r = r0; r < std::min(r0 + of_tile, rows); ++r)
       seen = std::max(seen, shape.visible_keys(r % shape.Tq));
     keys += shape.Tk - seen;
   }
-  return 2 * 4 * shape.B * shape.NH_kv * shape.HS * keys;
+  return 2 * 4 * shape.B * heads * shape.HS * keys;
 }
 
 void check_step_asks(const Step<Launcher>& step, const Attention& shape, Allowance loads,
@@ -66,6 +68,7 @@ void check_step_asks(const Step<Launcher>& step, const Attention& shape, Allowan
        {"Tk", shape.Tk},
        {"HS", shape.HS},
        {"NH_kv", shape.NH_kv},
+       {"HeadRows", tiles_of_heads(shape).rows},
        {"Rows", split.rows},
        {"Parts", split.parts},
        {"Br", tiles_of(step, shape.HS).Br}},
@@ -77,15 +80,17 @@ void check_step_asks(const Step<Launcher>& step, const Attention& shape, Allowan
 
 TEST_CASE("every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
-  const bool whole = tiles_of(step, 64).whole;
-  for (const Attention& a : std::vector<Attention>{
+  const bool whole = tiles_of(step, 64).whole_v;
+  for (Attention a : std::vector<Attention>{
            {.Tq = 64, .Tk = 64, .HS = 64, .causal = false},
            {.Tq = 150, .Tk = 140, .HS = 20},
            {.B = 2, .NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = 32, .causal = false},
            {.Tq = 20, .Tk = 140, .HS = 100}}) {
-    if (step.launch == &kv_outer || step.launch == &split_keys) return;  // the next tests'
-    if (step.launch == &by_shape) return;                                // has no kernel
-    if (whole && a.HS > 64) continue;  // their headers say nothing of these
+    for (Launcher* other : {kv_outer, own_keys, group_rows, split_keys})
+      if (step.launch == other) return;    // the next tests'
+    if (step.launch == &by_shape) return;  // has no kernel
+    if (whole && a.HS > 64) continue;      // their headers say nothing of these
+    a.HS = own_head_size(step, a.HS);
     check_step_asks(step, a, {.less = hidden_bytes(a, tiles_of(step, a.HS))}, {});
   }
 }
@@ -111,17 +116,22 @@ TEST_CASE("kv_outer asks for what its header says, and for m and l", "[counts]")
   }
 }
 
-// With one part there is no maximum and sum of it, but lse.
-TEST_CASE("split_keys asks for what its header says, whatever the mask hides", "[counts]") {
-  const Step<Launcher> step = {.name = "split_keys", .launch = split_keys};
+// With one part there is no maximum and sum of it, but lse. A causal mask hides keys from a tile.
+TEST_CASE("steps for few queries ask for what their headers say", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  const bool of_head = step.launch == own_keys, has_parts = step.launch == split_keys;
+  if (!of_head && !has_parts && step.launch != group_rows) return;
   for (const Attention& a : std::vector<Attention>{
            {.Tq = 1, .Tk = 200, .HS = 64},                               // some parts
            {.B = 2, .NH = 6, .NH_kv = 2, .Tq = 2, .Tk = 300, .HS = 40},  // rows of 8, two of them
                                                                          // idle
            {.NH = 4, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = 100},         // tiles of rows
            {.NH = 2, .NH_kv = 2, .Tq = 5, .Tk = 20, .HS = 33, .causal = false}}) {
-    const int64_t whole = split_here(a).parts == 1 ? 4 * a.rows() : 0;
-    check_step_asks(step, a, {.less = hidden_from_packed_rows(a)}, {.less = whole});
+    const int64_t hidden =
+        of_head ? hidden_from_few_rows(a, a.NH, a.Tq, tiles_of_heads(a).rows)
+                : hidden_from_few_rows(a, a.NH_kv, a.group() * a.Tq, tiles_of_groups(a).rows);
+    const int64_t whole = has_parts && split_here(a).parts == 1 ? 4 * a.rows() : 0;
+    check_step_asks(step, a, {.less = hidden}, {.less = whole});
   }
 }
 

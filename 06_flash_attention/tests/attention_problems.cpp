@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "common/kernel/grid.hpp"
+
 namespace tutorial::flash_attention {
 
 Problem normal_problem(const Attention& shape) {
@@ -34,8 +36,13 @@ std::string text(const Attention& s) {
 
 int64_t largest_head_size(const Step<Launcher>& step) {
   if (step.launch == kv_outer || step.launch == q_outer) return INT64_MAX;
-  return step.launch == head_sizes || step.launch == split_keys || step.launch == by_shape ? 256
-                                                                                           : 128;
+  for (Launcher* large : {large_heads, own_keys, group_rows, split_keys, by_shape})
+    if (step.launch == large) return 256;
+  return 128;
+}
+
+int64_t own_head_size(const Step<Launcher>& step, int64_t HS) {
+  return step.launch == large_heads && HS <= 128 ? ceil_div(HS, 8) * 8 + 128 : HS;
 }
 
 bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
@@ -47,6 +54,7 @@ bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
 void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets) {
   const Attention& shape = problem.shape;
   if (shape.HS > largest_head_size(step) || is_too_large_here(step, shape)) return;
+  if (shape.rows() > 0 && shape.HS != own_head_size(step, shape.HS)) return;
   const auto& [of_q, of_k, of_v, of_out, of_lse, of_scratch] = offsets;
   INFO(step.name << " " << text(shape) << " offsets q " << of_q << ", k " << of_k << ", v " << of_v
                  << ", out " << of_out << ", lse " << of_lse << ", scratch " << of_scratch);

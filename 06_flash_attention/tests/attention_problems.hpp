@@ -36,9 +36,13 @@ struct Offsets {
 /// The largest head size that the step takes on every device: more do not fit into its registers.
 /// Steps 1 and 2 have no such limit.
 int64_t largest_head_size(const Step<Launcher>& step);
+/// A head size like this one for which the step has a kernel of its own: large_heads has none up to
+/// 128.
+int64_t own_head_size(const Step<Launcher>& step, int64_t HS);
 /// Does the step need more shared memory for this head size than the device has?
 bool is_too_large_here(const Step<Launcher>& step, Attention shape);
-/// Checks out and lse, where the device is large enough for the step.
+/// Checks out and lse, where the device is large enough for the step, and the step does not hand
+/// the head size on to the one before it.
 void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets = {});
 /// With the causal mask and without.
 void check_both(const Step<Launcher>& step, Attention shape,

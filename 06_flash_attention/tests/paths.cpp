@@ -1,7 +1,10 @@
-// The rules of paths.hpp on both sides, and steps 10 and 11 where they lead elsewhere.
+// The rules of paths.hpp on both sides, and steps 13 and 14 where they lead elsewhere.
 #include "paths.hpp"
 
+#include <utility>
+
 #include "attention_problems.hpp"
+#include "common/kernel/grid.hpp"
 
 namespace tutorial::flash_attention {
 namespace {
@@ -10,8 +13,14 @@ Attention decoding(int64_t batch, int64_t queries, int64_t keys, int64_t head_si
   return {.B = batch, .NH = 32, .NH_kv = 8, .Tq = queries, .Tk = keys, .HS = head_size};
 }
 
-TEST_CASE("split_keys takes the least tile that holds the rows of a group") {
-  const auto rows = [](const Attention& shape) { return split_of(shape, 132).rows; };
+TEST_CASE("group_rows takes the least tile that holds the rows of a group") {
+  const auto rows = [](const Attention& shape) {
+    const RowTiles tiles = tiles_of_groups(shape);
+    CHECK(tiles.count == shape.B * shape.NH_kv * ceil_div(4 * shape.Tq, tiles.rows));
+    CHECK(split_of(shape, 132).rows == tiles.rows);
+    CHECK(split_of(shape, 132).count == tiles.count);
+    return tiles.rows;
+  };
   CHECK(rows(decoding(8, 1, 4096)) == 4);
   CHECK(rows(decoding(8, 2, 4096)) == 8);
   CHECK(rows(decoding(8, 3, 4096)) == 16);
@@ -19,6 +28,18 @@ TEST_CASE("split_keys takes the least tile that holds the rows of a group") {
   CHECK(rows(decoding(8, 5, 4096)) == 32);
   CHECK(rows(decoding(8, 5, 4096, 128)) == 32);
   CHECK(rows(decoding(8, 5, 4096, 136)) == 16);
+}
+
+TEST_CASE("own_keys takes the least tile that holds the queries of a head") {
+  const auto tiles = [](const Attention& shape) {
+    const RowTiles tiles = tiles_of_heads(shape);
+    return std::pair(tiles.rows, tiles.count);
+  };
+  CHECK(tiles(decoding(8, 1, 4096)) == std::pair<int64_t, int64_t>(4, 8 * 32));
+  CHECK(tiles(decoding(8, 5, 4096)) == std::pair<int64_t, int64_t>(8, 8 * 32));
+  CHECK(tiles(decoding(8, 33, 4096)) == std::pair<int64_t, int64_t>(32, 8 * 32 * 2));
+  CHECK(tiles(decoding(8, 33, 4096, 136)) == std::pair<int64_t, int64_t>(16, 8 * 32 * 3));
+  CHECK(tiles({.NH = 0, .NH_kv = 0}).second == 0);
 }
 
 TEST_CASE("split_keys has as many parts as keep a device busy, and no empty one") {
@@ -60,16 +81,28 @@ TEST_CASE("few_queries: more than half of the threads would have no query") {
   CHECK_FALSE(few({.NH = 0, .NH_kv = 0, .Tq = 5, .Tk = 5, .HS = 64}));
 }
 
+std::vector<float> result(Launcher* launch, const Problem& p) {
+  const DeviceBuffer<float> q(p.q), k(p.k), v(p.v);
+  DeviceBuffer<float> out(p.shape.rows() * p.shape.HS), lse(p.shape.rows());
+  DeviceBuffer<float> scratch(scratch_floats(p.shape));
+  launch(p.shape, q.data(), k.data(), v.data(), out.data(), lse.data(), scratch.data());
+  return out.to_host();
+}
+
+TEST_CASE("large_heads gives what the step before it gives, up to 128", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  if (step.launch != large_heads) return;
+  for (int64_t HS : {1, 5, 24, 128}) {
+    const Attention shape = {.NH = 2, .NH_kv = 1, .Tq = 9, .Tk = 20, .HS = HS};
+    if (is_too_large_here(step, shape)) continue;
+    const Problem problem = normal_problem(shape);
+    CHECK(result(large_heads, problem) == result(head_sizes, problem));  // the same bits
+  }
+}
+
 TEST_CASE("by_shape gives what the step gives that the rule names") {
   int multiprocessors = 0;
   CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
-  const auto result = [](Launcher* launch, const Problem& p) {
-    const DeviceBuffer<float> q(p.q), k(p.k), v(p.v);
-    DeviceBuffer<float> out(p.shape.rows() * p.shape.HS), lse(p.shape.rows());
-    DeviceBuffer<float> scratch(scratch_floats(p.shape));
-    launch(p.shape, q.data(), k.data(), v.data(), out.data(), lse.data(), scratch.data());
-    return out.to_host();
-  };
   // One side has one query a head, the other fills a block's 128 in every head.
   const Attention few = {.NH = 4, .NH_kv = 2, .Tq = 1, .Tk = 300, .HS = 8};
   const Attention many = {
@@ -81,8 +114,8 @@ TEST_CASE("by_shape gives what the step gives that the rule names") {
     const bool is_few = shape.Tq == 1;
     CHECK(few_queries(shape, multiprocessors) == is_few);
     const std::vector<float> got = result(by_shape, problem);
-    CHECK(got == result(is_few ? split_keys : head_sizes, problem));  // the same bits
-    if (is_few) CHECK(got != result(head_sizes, problem));
+    CHECK(got == result(is_few ? split_keys : large_heads, problem));  // the same bits
+    if (is_few) CHECK(got != result(large_heads, problem));
   }
 }
 

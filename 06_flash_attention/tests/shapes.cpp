@@ -1,4 +1,7 @@
 // Every step, on shapes and addresses that its likely mistakes do not survive.
+#include <algorithm>
+#include <iterator>
+
 #include "attention_problems.hpp"
 
 namespace tutorial::flash_attention {
@@ -43,7 +46,8 @@ TEST_CASE("the steps whose tiles have rows of several heads are right for all gr
 
 TEST_CASE("every step that has a tile for each head size is right for all of them", "[shapes]") {
   const auto step = EACH_STEP(steps);
-  if (step.launch != head_sizes && step.launch != split_keys) return;
+  constexpr Launcher* of_each[] = {head_sizes, large_heads, own_keys, group_rows, split_keys};
+  if (std::ranges::find(of_each, step.launch) == std::end(of_each)) return;
   const std::vector<Attention> shapes = {
       {.Tq = 20, .Tk = 70, .HS = 48},
       {.Tq = 70, .Tk = 90, .HS = 56},
@@ -60,9 +64,9 @@ TEST_CASE("every step that has a tile for each head size is right for all of the
 TEST_CASE("every step takes any address that a float can have") {
   const auto step = EACH_STEP(steps);
   // Rows that would allow 16-byte accesses.
-  const Problem small = normal_problem({.Tq = 5, .Tk = 9, .HS = 32});
-  const Problem problem =
-      normal_problem({.B = 1, .NH = 2, .NH_kv = 1, .Tq = 9, .Tk = 33, .HS = 64});
+  const Problem small = normal_problem({.Tq = 5, .Tk = 9, .HS = own_head_size(step, 32)});
+  const Problem problem = normal_problem(
+      {.B = 1, .NH = 2, .NH_kv = 1, .Tq = 9, .Tk = 33, .HS = own_head_size(step, 64)});
   for (int64_t offset : {1, 2, 3}) {
     check_step(step, small, {.q = offset});
     check_step(step, small, {.k = offset});

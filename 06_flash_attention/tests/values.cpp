@@ -18,7 +18,7 @@ TEST_CASE("every step takes scores of any size", "[values]") {
 
 TEST_CASE("every step rescales when the maximum rises, and when it falls", "[values]") {
   const auto step = EACH_STEP(steps);
-  const Attention shape = {.Tq = 33, .Tk = 260, .HS = 40};
+  const Attention shape = {.Tq = 33, .Tk = 260, .HS = own_head_size(step, 40)};
   check_both(step, shape, [](const Attention& s) {
     return with_scores(s, [](int64_t j) { return 0.1f * static_cast<float>(j); });
   });
@@ -27,10 +27,11 @@ TEST_CASE("every step rescales when the maximum rises, and when it falls", "[val
   });
 }
 
-// So many keys that split_keys gives them to several blocks, of several warps each.
+// So many keys that each warp of own_keys has some, and that split_keys gives them to several
+// blocks.
 TEST_CASE("every step rescales from part to part of the keys", "[values]") {
   const auto step = EACH_STEP(steps);
-  if (step.launch != split_keys) return;  // the others have no parts
+  if (step.launch != own_keys && step.launch != split_keys) return;  // the others have no parts
   const Attention shape = {.B = 1, .NH = 4, .NH_kv = 2, .Tq = 3, .Tk = 700, .HS = 8};
   for (float slope : {0.1f, -0.1f})
     for (float shift : {0.0f, -200.0f, -2e4f}) {
@@ -71,9 +72,10 @@ TEST_CASE("every step survives tiles that are masked from end to end", "[values]
 TEST_CASE("every step passes NaN and infinite scores on to their queries, and to no others",
           "[values]") {
   const auto step = EACH_STEP(steps);
-  Problem problem = normal_problem({.Tq = 40, .Tk = 40, .HS = 5});
-  problem.q[3 * 5 + 1] = std::nanf("");  // query 3
-  problem.k[30 * 5 + 2] = INF;           // key 30: +∞ or −∞ for the queries from 30 on
+  const int64_t HS = own_head_size(step, 5);
+  Problem problem = normal_problem({.Tq = 40, .Tk = 40, .HS = HS});
+  problem.q[3 * HS + 1] = std::nanf("");  // query 3
+  problem.k[30 * HS + 2] = INF;           // key 30: +∞ or −∞ for the queries from 30 on
   check_step(step, problem);
 }
 

@@ -82,7 +82,8 @@ class Bench(Scratch):
         self.bench("06")
         ran = [line.partition(" --csv ")[0] for line in (self.root / "ran").read_text().splitlines()]
         self.assertEqual(ran[0], "--batch 8 --heads 12 --seq 1024 --head-dim 64")
-        self.assertEqual(ran[1], "--batch 4 --heads 16 --seq 4096 --head-dim 128 --kernel b --kernel c --kernel d --kernel e")
+        self.assertEqual(ran[1], "--batch 4 --heads 16 --seq 4096 --head-dim 128 --kernel outer_products "
+                                 "--kernel head_sizes --kernel split_keys --kernel by_shape")
         self.assertIn("--part joint --m 4096 --n 4096 --k 64", ran)
         self.assertEqual(ran[-1], "--batch 1 --heads 32 --kv-heads 8 --seq 16 --seq-kv 131072 --head-dim 128 "
                                   "--kernel d --kernel e")

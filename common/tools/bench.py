@@ -26,6 +26,11 @@ class Size(NamedTuple):
     last: int = 0  # of the steps only so many, the last ones: where the others would take too long
 
 
+# Steps of chapter 06: those that the sizes are meant for, and one to stand beside.
+SIZED = "--kernel outer_products --kernel head_sizes --kernel split_keys --kernel by_shape"
+LARGE = "--kernel large_heads --kernel split_keys --kernel by_shape"
+DECODING = "--kernel outer_products --kernel own_keys --kernel group_rows --kernel split_keys --kernel by_shape"
+
 SIZES = {  # by the file that keeps them; it begins with the chapter's number
     "01": [Size("--m 4096 --n 4096 --k 4096")],
     "02": [
@@ -85,8 +90,8 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
     ],
     "06": [
         Size("--batch 8 --heads 12 --seq 1024 --head-dim 64"),
-        Size("--batch 4 --heads 16 --seq 4096 --head-dim 128", last=4),
-        Size("--batch 4 --heads 16 --seq 4096 --head-dim 128 --full", last=4),
+        Size(f"--batch 4 --heads 16 --seq 4096 --head-dim 128 {SIZED}"),
+        Size(f"--batch 4 --heads 16 --seq 4096 --head-dim 128 --full {SIZED}"),
         Size("--part joint --m 4096 --n 4096 --k 64"),
         Size("--part backward --batch 8 --heads 12 --seq 1024 --head-dim 64"),
         Size("--part backward --batch 8 --heads 12 --seq 1024 --head-dim 64 --full"),
@@ -96,24 +101,19 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size("--part joint --m 128 --n 16384 --k 4096"),  # and the article's
     ],
     "06_lengths": [  # always 8192 tokens
-        Size("--batch 64 --heads 12 --seq 128 --head-dim 64", last=4),
-        Size("--batch 32 --heads 12 --seq 256 --head-dim 64", last=4),
-        Size("--batch 16 --heads 12 --seq 512 --head-dim 64", last=4),
-        Size("--batch 8 --heads 12 --seq 1024 --head-dim 64", last=4),
-        Size("--batch 4 --heads 12 --seq 2048 --head-dim 64", last=4),
-        Size("--batch 2 --heads 12 --seq 4096 --head-dim 64", last=4),
-        Size("--batch 1 --heads 12 --seq 8192 --head-dim 64", last=4),
+        *[Size(f"--batch {8192 // seq} --heads 12 --seq {seq} --head-dim 64 {SIZED}")
+          for seq in (128, 256, 512, 1024, 2048, 4096, 8192)],
     ],
     "06_head_sizes": [
-        *[Size(f"--batch 2 --heads 32 --seq 2048 --head-dim {size}", last=4) for size in (40, 64, 80, 96, 112, 128)],
-        *[Size(f"--batch 2 --heads 32 --seq 2048 --head-dim {size}", last=3) for size in (192, 256)],
+        *[Size(f"--batch 2 --heads 32 --seq 2048 --head-dim {size} {SIZED}") for size in (40, 64, 80, 96, 112, 128)],
+        *[Size(f"--batch 2 --heads 32 --seq 2048 --head-dim {size} {LARGE}") for size in (192, 256)],
         # Few queries in all: too few blocks of 128.
-        Size("--batch 1 --heads 8 --seq 333 --head-dim 64", last=4),
-        Size("--batch 1 --heads 8 --seq 128 --head-dim 64", last=4),
-        Size("--batch 1 --heads 12 --seq 1024 --head-dim 64", last=4),
+        Size(f"--batch 1 --heads 8 --seq 333 --head-dim 64 {SIZED}"),
+        Size(f"--batch 1 --heads 8 --seq 128 --head-dim 64 {SIZED}"),
+        Size(f"--batch 1 --heads 12 --seq 1024 --head-dim 64 {SIZED}"),
     ],
     "06_decoding": [
-        *[Size(f"--batch 8 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 4096 --head-dim 128", last=4)
+        *[Size(f"--batch 8 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 4096 --head-dim 128 {DECODING}")
           for queries in (1, 2, 4, 8, 16)],
         *[Size(f"--batch 8 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 16384 --head-dim 128", last=2)
           for queries in (1, 4, 16)],

@@ -8,7 +8,8 @@ latencies.csv (common/tools/memory_latencies.py), and where Python has NumPy, wh
 matmul_in_python.csv (common/tools/matmul_in_python.py). Beside them go what became of the tests tagged [large]
 (large.txt) and what the sanitizers say (sanitizers.txt), each under a line with device, driver, toolkit, date and
 commit. RESULTS overrides the folder, COMMIT what git says. CMAKE_ARGS holds further options for the configure step,
-SANITIZERS the tools to use, JOBS how many of them at once, SANITIZE_SECONDS how long each may take.
+SANITIZERS the tools to use, JOBS how many of them at once, SANITIZE_SECONDS how long each may take. racecheck takes
+longest: of some chapters it looks at one step at a time, and at fewer shapes of a step that is late.
 """
 import importlib.util
 import os
@@ -28,6 +29,8 @@ SECONDS = int(os.environ.get("SANITIZE_SECONDS", "300"))
 # chapter's program is a process of its own.
 LEFT_OUT = ["~[large]", "~[values]", "~[timing]", "~[program]"]
 LEFT_OUT_OF_COMMON = ["~[chapter]"]
+STEP_BY_STEP = ["03", "06"]  # under racecheck, which takes longer than SECONDS for all steps together
+OF_LARGER_SHAPES = "~[shapes]"  # left out where it takes longer for one
 
 
 def run(*command):
@@ -84,18 +87,30 @@ def large():
     return keep("large.txt", records)
 
 
-def sanitize_one(name, tool):
+def steps_of(name):
+    """The steps of a chapter and of its parts, by name: TUTORIAL_STEP takes all of one name. "" is all there are."""
+    if name[:2] not in STEP_BY_STEP or "/" in name:
+        return [""]
+    folder = project.ROOT / name
+    folders = [folder, *(folder / part for part in project.parts(folder))]
+    return list(dict.fromkeys(step.name for place in folders for step in project.steps(place)))
+
+
+def sanitize_one(name, tool, step="", less=()):
     """Prints the line for the record, and what was found. Launches that tests mean to fail are no errors of ours."""
     command = ["compute-sanitizer", "--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9",
-               tests_of(name), *LEFT_OUT, *(LEFT_OUT_OF_COMMON if name == "common" else [])]
+               tests_of(name), *LEFT_OUT, *less, *(LEFT_OUT_OF_COMMON if name == "common" else [])]
     try:
         ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                             timeout=SECONDS)
+                             timeout=SECONDS, env={**os.environ, "TUTORIAL_STEP": step})
         status, said = ran.returncode, ran.stdout
     except subprocess.TimeoutExpired as late:
         status, said = 124, (late.stdout or b"").decode(errors="replace")
+    if status == 124 and step and not less:
+        return sanitize_one(name, tool, step, [OF_LARGER_SHAPES])
     summaries = re.findall(r"(?:ERROR|RACECHECK) SUMMARY.*", said)
-    record = f"{name:22} {tool:10} {summaries[-1] if summaries else ''}  (exit {status})"
+    what = f"{name} {step}".strip() + "".join(f" {tag}" for tag in less)
+    record = f"{what:22} {tool:10} {summaries[-1] if summaries else ''}  (exit {status})"
     print(record, flush=True)
     if status:
         lines = [line for line in said.splitlines() if not re.fullmatch(r"|.*Host Frame.*|=* *", line)]
@@ -107,9 +122,10 @@ def sanitize():
     """A few at once: each keeps a core busy for longer than it keeps the GPU."""
     names = ["common", "simulator", *(chapter.name for chapter in project.chapters()),
              *(exercise.name for exercise in exercises.exercises())]
-    pairs = [(name, tool) for name in names for tool in TOOLS]
+    runs = [(name, tool, step) for name in names for tool in TOOLS
+            for step in (steps_of(name) if tool == "racecheck" else [""])]
     with ThreadPoolExecutor(int(os.environ.get("JOBS", "4"))) as pool:
-        records = list(pool.map(sanitize_one, *zip(*pairs)))
+        records = list(pool.map(sanitize_one, *zip(*runs)))
     return keep("sanitizers.txt", records)
 
 

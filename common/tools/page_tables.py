@@ -103,13 +103,14 @@ def steps(path, chapter, options, other, names):
     yardstick = other or next((row["step"] for row in rows if row["kind"] == "vendor"), "")
     kernels = {row["kernel"]: row for row in project.read_csv(path.with_name("figures.csv"))
                if row["chapter"] == chapter and row["options"].startswith(options)}
+    folder = project.ROOT.joinpath(chapter, *re.findall(r"--part (\S+)", options))
     number, table = 0, []
     for row in rows:
         if not row["median_ms"]:
             continue
         number += row["kind"] == "step"
         ms, bound = float(row["median_ms"]), row["of_bound"]
-        line = [f"{number} {row['step']}" if row["kind"] == "step" else row["step"], digits(ms),
+        line = [project.step_label(folder, row["step"], number) if row["kind"] == "step" else row["step"], digits(ms),
                 percent(whole / ms).strip(" ()") if whole else NOTHING,
                 percent(float(bound)).strip(" ()") if bound else NOTHING]
         kernel = kernels.get(row["step"] + "_kernel") or kernels.get(row["step"])

@@ -69,6 +69,12 @@ def steps(folder):
     return sorted(found, key=lambda step: (step.number, step.path.name))
 
 
+def step_label(folder, name, otherwise):
+    """A step's number and name, "2 register_tile". The number is its file's; `otherwise` where there is none."""
+    numbers = [step.number for step in (steps(folder) if folder.is_dir() else []) if step.name == name]
+    return f"{numbers[0] if numbers else otherwise} {name}"
+
+
 def parts(folder):
     """The names of the parts of a chapter: its folders that hold steps."""
     return sorted(part.name for part in folder.iterdir() if part.is_dir() and steps(part))

@@ -346,7 +346,32 @@ def outer():
     return f
 
 
-# ---- step 10
+# ---- steps 11 to 13
+
+@figure("06_own_keys")
+def own_keys():
+    f = Figure(760, 250, "A tile of four rows of Q, which all warps have. Four warps take tiles of 16 keys in turn, each into its own "
+                         "places for K and V; each has sums of its own, and at the end they are added up.")
+    f.heading(10, 20, "few rows")
+    for row in range(4):
+        f.rect(10, 40 + 18 * row, 60, 16, BLUE, HALF, 1)
+    f.text(40, 128, "Q", 13, BLUE, "middle", bold=True)
+    f.heading(390, 20, "many keys, 16 to a tile")
+    left, tile = 130, 38
+    for key in range(16):
+        for y, color in ((40, ORANGE), (78, GREEN)):
+            f.rect(left + key * tile, y, tile - 3, 34, color, HALF if key % 4 == 1 else FAINT, 1)
+        f.text(left + key * tile + tile / 2 - 1, 128, str(key % 4), 12, anchor="middle")
+    f.text(left - 8, 57, "K", 13, ORANGE, "end", bold=True, middle=True)
+    f.text(left - 8, 95, "V", 13, GREEN, "end", bold=True, middle=True)
+    f.text(left - 8, 128, "warp", 12, anchor="end")
+    for warp in range(4):
+        x = left + warp * 4 * tile
+        box(f, x + 4, 150, 4 * tile - 14, 32, PURPLE, f"warp {warp}: o, m, l", size=13)
+        f.arrow(x + 2 * tile - 3, 184, 430 + (warp - 1.5) * 60, 206, GREY)
+    box(f, 260, 210, 340, 32, PURPLE, "all brought to one maximum, and added", size=13)
+    return f
+
 
 @figure("06_split")
 def split():

@@ -1,4 +1,5 @@
 """Each chapter's steps beside the vendor's routine, from docs/results."""
+import project
 from page_tables import digits
 from plots import ladder, rows
 from style import BLUE, GREEN, GREY, HALF, ORANGE, PURPLE, Figure, figure
@@ -81,8 +82,8 @@ def flash():
     for row in found:  # the steps come first
         name, ms = row["step"], milliseconds(row)
         step = row["kind"] == "step"
-        bars.append((f"{len(bars) + 1} {name}" if step else names.get(name, name), 100 * whole / ms,
-                     in_columns(100 * whole / ms, ms), GREEN if step else GREY))
+        label = project.step_label(project.chapter("06"), name, len(bars) + 1) if step else names.get(name, name)
+        bars.append((label, 100 * whole / ms, in_columns(100 * whole / ms, ms), GREEN if step else GREY))
     note = "8×12 heads, 1024 tokens, head size 64, causal, fp32, H200: speed beside chapter 05's best"
     return ladder(note + ": " + ", ".join(f"{label} {value:.0f} %" for label, value, _, _ in bars), note, bars)
 

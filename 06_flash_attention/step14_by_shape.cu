@@ -1,5 +1,5 @@
-// Step 11 = steps 9 and 10, each where it is faster: step 10 where blocks of 128 queries would
-// leave more than half of the threads without a query, else step 9 (paths.hpp).
+// Step 14 = steps 10 and 13, each where it is faster: step 13 where blocks of 128 queries would
+// leave more than half of the threads without a query, else step 10 (paths.hpp).
 //
 // FLOP            of the step that it takes
 // global memory   of the step that it takes
@@ -17,7 +17,7 @@ void by_shape(const Attention& shape, const float* q, const float* k, const floa
   int device = 0, multiprocessors = 0;
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  Launcher* const path = few_queries(shape, multiprocessors) ? split_keys : head_sizes;
+  Launcher* const path = few_queries(shape, multiprocessors) ? split_keys : large_heads;
   path(shape, q, k, v, out, lse, scratch);
 }
 
