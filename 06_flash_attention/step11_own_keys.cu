@@ -10,6 +10,7 @@
 // shared memory   of each warp 16 keys of K, 16 of V, and P; and Q: 72,832 bytes for HS = 128 and 4
 //                 rows
 // block           128 threads, 256 for 8 rows if 64 < HS ≤ 128, for a tile of queries
+// H200            0.144 ms for a query on 4096 keys, B 8, 32 heads on 8, HS 128; step 8: 1.51 ms
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
