@@ -133,6 +133,7 @@ function(tutorial_program target)
     # nvcc compiles for C++17, in which `volatile` is not frowned upon yet.
     target_compile_options(${target} PRIVATE -Wno-volatile)
   else()
+    target_include_directories(${target} PRIVATE "${TUTORIAL_ROOT}/common/backend/include")
     target_link_libraries(${target} PRIVATE CUDA::cudart CUDA::cublas)
   endif()
 endfunction()

@@ -1,0 +1,28 @@
+// Numbers of 16 bits for kernels whose tensors are narrower than the float32 of the files.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <span>
+#include <vector>
+
+namespace tutorial {
+
+/// Each value rounded to T, __nv_bfloat16 or __half, to nearest even.
+template <class T>
+std::vector<T> narrowed(std::span<const float> values) {
+  return {values.begin(), values.end()};
+}
+
+/// What a T holds is exact in float32: what a reference computes with.
+template <class T>
+std::vector<float> widened(std::span<const T> values) {
+  return {values.begin(), values.end()};
+}
+template <class T>
+std::vector<float> rounded_to(std::span<const float> values) {
+  return widened<T>(narrowed<T>(values));
+}
+
+}  // namespace tutorial
