@@ -43,6 +43,16 @@ __device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
   ptx::prefetch_tensor_map(&map);
 }
 
+/// What a kernel keeps in dynamic shared memory, from the first multiple of 1024 bytes on: only 16
+/// are sure. The launch asks for aligned_bytes<T>.
+template <class T>
+__device__ __forceinline__ T& aligned_shared(unsigned char* memory) {
+  const unsigned begin = static_cast<unsigned>(__cvta_generic_to_shared(memory));
+  return *reinterpret_cast<T*>(memory + (1024 - begin % 1024) % 1024);
+}
+template <class T>
+inline constexpr int aligned_bytes = static_cast<int>(sizeof(T)) + 1024 - 16;
+
 /// Begins to load a tile of 2, 3 or 4 dimensions: {column, row, …} are the coordinates of its first
 /// element, which may be negative or lie outside. (PTX ISA, "cp.async.bulk.tensor".)
 template <int DIMENSIONS>
