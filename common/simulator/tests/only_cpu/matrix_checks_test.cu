@@ -1,5 +1,7 @@
 // Faults with the words of common/kernel/mma.cuh, planted on purpose: each must be named, with the
 // kernel's line.
+#include <mma.h>
+
 #include "common/backend/profile.hpp"
 #include "common/kernel/mma.cuh"
 #include "common/simulator/tests/only_cpu/outcome.hpp"
@@ -102,6 +104,25 @@ __global__ void leaves_out(int left_out, bool sets_c, float* out) {
   const uint32_t b[2] = {0, 0};
   mma_m16n8k16<__half>(c, a, b[0], b[1]);
   out[threadIdx.x] = c[0];
+}
+
+enum class Wmma { kRight, kShort, kShifted, kOddStride, kOwnAddress, kNotFilled };
+
+constexpr int kLoad = __LINE__ + 11, kMultiply = __LINE__ + 13, kWrite = __LINE__ + 14;
+template <Wmma FAULT>
+__global__ void wmma_product(const __nv_bfloat16* A, const __nv_bfloat16* B, float* C) {
+  using namespace nvcuda::wmma;
+  fragment<matrix_a, 16, 16, 16, __nv_bfloat16, row_major> a;
+  fragment<matrix_b, 16, 16, 16, __nv_bfloat16, col_major> b;
+  fragment<accumulator, 16, 16, 16, float> c;
+  if (FAULT != Wmma::kNotFilled) fill_fragment(c, 0.0f);
+  const __nv_bfloat16* const from = A + (FAULT == Wmma::kShort ? 16 : 0) +
+                                    (FAULT == Wmma::kShifted ? 8 : 0) +
+                                    (FAULT == Wmma::kOwnAddress ? 16 * (threadIdx.x % 2) : 0);
+  load_matrix_sync(a, from, FAULT == Wmma::kOddStride ? 12 : 16);
+  load_matrix_sync(b, B, 16);
+  mma_sync(c, a, b, c);
+  store_matrix_sync(C, c, 16, mem_row_major);
 }
 
 }  // namespace
@@ -244,4 +265,37 @@ TEST_CASE("the profile has rows of matrices among the accesses of shared memory"
   CHECK(profiles[1].total.shared_loads.wavefronts == 1);
   CHECK(profiles[2].total.shared_stores.requests == 1);
   CHECK(profiles[2].total.shared_stores.wavefronts == 4);
+}
+
+TEST_CASE("wmma reads and writes in all checks", "[checks][matrix][wmma]") {
+  const DeviceBuffer<__nv_bfloat16> a(std::vector<__nv_bfloat16>(256, 1.0f)), b(a.to_host());
+  DeviceBuffer<float> c(256), small(250);
+  const auto report_of = [&](auto kernel, float* out) {
+    kernel<<<1, 32>>>(a.data(), b.data(), out);
+    return Outcome{}.report;
+  };
+  start_profile();
+  CHECK(report_of(wmma_product<Wmma::kRight>, c.data()) == "");
+  const auto profiles = take_profile(true);
+  REQUIRE(profiles.size() == 1);
+  const Counts& total = profiles[0].total;
+  CHECK(total.loads.bytes == 2 * 512);
+  CHECK(total.loads.requests == 8);  // 4 bytes a lane
+  CHECK(total.loads.sectors == 64);  // half a sector in each of 8 rows
+  CHECK(total.stores.bytes == 1024);
+  CHECK(total.stores.requests == 4);
+  CHECK(total.warp_operations == 4);
+  CHECK_THAT(report_of(wmma_product<Wmma::kShort>, c.data()),
+             ContainsSubstring("read by") && ContainsSubstring(line(kLoad)));
+  CHECK_THAT(report_of(wmma_product<Wmma::kRight>, small.data()),
+             ContainsSubstring("written by") && ContainsSubstring(line(kWrite)));
+  CHECK_THAT(report_of(wmma_product<Wmma::kShifted>, c.data()),
+             ContainsSubstring("no multiple of 32 bytes") && ContainsSubstring(line(kLoad)));
+  CHECK_THAT(report_of(wmma_product<Wmma::kOddStride>, c.data()),
+             ContainsSubstring("12 elements apart"));
+  CHECK_THAT(report_of(wmma_product<Wmma::kOwnAddress>, c.data()),
+             ContainsSubstring("thread (1,0)") && ContainsSubstring("different addresses"));
+  CHECK_THAT(report_of(wmma_product<Wmma::kNotFilled>, c.data()),
+             ContainsSubstring("nothing wrote c.x[0] of mma_sync()") &&
+                 ContainsSubstring(line(kMultiply)));
 }
