@@ -1,5 +1,6 @@
 #include "common/compare/compare.hpp"
 
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 
@@ -47,6 +48,12 @@ void require_sizes(std::span<const float> got, const Expected& want, int64_t che
 double gamma_bound(int64_t terms, double unit) {
   const double total = static_cast<double>(terms) * unit;
   return total < 1 ? total / (1 - total) : INFINITY;
+}
+
+Expected in_bf16(Expected want) {
+  for (size_t i = 0; i < want.value.size(); ++i)
+    want.bound[i] += 0x1p-8 * (std::abs(want.value[i]) + want.bound[i]) + 0x1p-134;
+  return want;
 }
 
 Comparison compare(std::span<const float> got, const Expected& want, const Layout& layout) {

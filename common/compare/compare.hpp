@@ -23,6 +23,11 @@ struct Expected {
 /// where gamma(n) = n·u / (1 - n·u) and u = 2^-24. `unit` is u of another type.
 double gamma_bound(int64_t terms, double unit = 0x1p-24);
 
+/// What is left of `want` when the kernel rounds its result to bf16, to nearest: the result x lies
+/// within the bound of the value, and rounding moves it by at most 2^-8·|x|, or by half of bf16's
+/// smallest number.
+Expected in_bf16(Expected want);
+
 /// The output as the report shows it: `batch` matrices of rows × cols, divided as `tile` says.
 struct Layout {
   std::string name = "C";

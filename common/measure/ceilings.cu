@@ -1,4 +1,4 @@
-// The two ceilings, measured: arithmetic and a copy.
+// The ceilings, measured: arithmetic and a copy.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -7,8 +7,11 @@
 
 #include "common/backend/backend.hpp"
 #include "common/data/device_buffer.hpp"
+#include "common/data/narrow.hpp"
+#include "common/data/random.hpp"
 #include "common/kernel/check.hpp"
 #include "common/measure/roofline.hpp"
+#include "common/measure/row_major_blas.hpp"
 #include "common/measure/timing.hpp"
 
 namespace tutorial {
@@ -53,6 +56,30 @@ double measure_flop_per_s() {
   return flop / (timing.median_ms * 1e-3);
 }
 
+/// cuBLAS's rate for products of T, which `precision` says how to take.
+template <class T>
+double measure_products_per_s(Precision precision) {
+  constexpr int64_t N = 8192, ROWS = 256;  // the matrix repeats its first rows
+  const std::vector<float> some = make_values({ROWS, N}, Init::normal, 1);
+  const std::vector<T> rows(some.begin(), some.end());
+  DeviceBuffer<T> A(N * N), B(N * N);
+  DeviceBuffer<float> C(N * N);
+  for (DeviceBuffer<T>* X : {&A, &B})
+    for (int64_t row = 0; row < N; row += ROWS)
+      CUDA_CHECK(cudaMemcpy(X->data() + row * N, rows.data(), rows.size() * sizeof(T),
+                            cudaMemcpyHostToDevice));
+  const CublasHandle handle(precision);
+  const Timing timing = time_launch(
+      [&] {
+        if constexpr (sizeof(T) == sizeof(float))
+          row_major_gemm(handle, N, N, N, 1, A.data(), B.data(), 0, C.data());
+        else
+          row_major_gemm(handle, N, N, N, A.data(), B.data(), C.data());
+      },
+      kRepeats);
+  return 2.0 * N * N * N / (timing.median_ms * 1e-3);
+}
+
 double measure_bytes_per_s() {
   size_t free_bytes = 0, total_bytes = 0;
   CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
@@ -67,10 +94,20 @@ double measure_bytes_per_s() {
 
 }  // namespace
 
-const Ceiling& measured_ceiling() {
+const Ceiling& measured_ceiling(Arithmetic arithmetic) {
   if (!device_has_clock()) throw std::logic_error("measured_ceiling: this backend has no clock");
-  static const Ceiling ceiling = {.flop_per_s = measure_flop_per_s(),
-                                  .bytes_per_s = measure_bytes_per_s()};
+  static const double copy = measure_bytes_per_s();
+  if (arithmetic == Arithmetic::fp32) {
+    static const Ceiling ceiling = {.flop_per_s = measure_flop_per_s(), .bytes_per_s = copy};
+    return ceiling;
+  }
+  if (arithmetic == Arithmetic::tf32) {
+    static const Ceiling ceiling = {.flop_per_s = measure_products_per_s<float>(Precision::tf32),
+                                    .bytes_per_s = copy};
+    return ceiling;
+  }
+  static const Ceiling ceiling = {
+      .flop_per_s = measure_products_per_s<__nv_bfloat16>(Precision::fp32), .bytes_per_s = copy};
   return ceiling;
 }
 

@@ -3,15 +3,21 @@
 
 namespace tutorial {
 
+/// What multiplies: the cores for fp32, or tensor cores for operands of a type.
+enum class Arithmetic { fp32, tf32, bf16 };
+
 /// The least work that any program for the problem must do.
 struct Cost {
   double flop = 0;   // floating-point operations; a fused multiply-add counts as two
   double bytes = 0;  // global memory read and written at least: inputs once, outputs once
+  Arithmetic arithmetic = Arithmetic::fp32;
   double intensity() const { return bytes > 0 ? flop / bytes : 0; }
 };
 
-/// What the device at hand reaches, measured: fp32 arithmetic and a device-to-device copy (bytes
-/// read plus bytes written).
+/// What the device at hand reaches, measured: arithmetic and a device-to-device copy (bytes read
+/// plus bytes written). For fp32 it is a kernel of nothing but multiply-adds. Tensor cores draw so
+/// much power that a GPU lowers its clock, by how much depends on the numbers; so there it is
+/// cuBLAS's product of two matrices of 8192 × 8192 normally distributed ones.
 struct Ceiling {
   double flop_per_s = 0;
   double bytes_per_s = 0;
@@ -19,7 +25,7 @@ struct Ceiling {
 };
 
 /// Measures both once and remembers them. Only on a backend that measures time.
-const Ceiling& measured_ceiling();
+const Ceiling& measured_ceiling(Arithmetic arithmetic = Arithmetic::fp32);
 
 /// The shortest time that the ceilings allow, in seconds.
 double bound_seconds(const Cost& cost, const Ceiling& ceiling);

@@ -33,6 +33,16 @@ struct Sizes {
   int left_ld, right_ld, out_ld;
 };
 
+void bf16_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __nv_bfloat16* A,
+               const __nv_bfloat16* B, void* C, cudaDataType type) {
+  if (M == 0 || N == 0) return;
+  const Sizes s(M, N, K, Transpose::none);
+  const float alpha = 1, beta = 0;
+  CUBLAS_CHECK(cublasGemmEx(handle, s.left, CUBLAS_OP_N, s.m, s.n, s.k, &alpha, B, CUDA_R_16BF,
+                            s.left_ld, A, CUDA_R_16BF, s.right_ld, &beta, C, type, s.out_ld,
+                            CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+}
+
 }  // namespace
 
 CublasHandle::CublasHandle(Precision precision) {
@@ -53,6 +63,15 @@ void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, floa
   // Cᵀ = Bᵀ·Aᵀ: B first, then A.
   CUBLAS_CHECK(cublasSgemm(handle, s.left, CUBLAS_OP_N, s.m, s.n, s.k, &alpha, B, s.left_ld, A,
                            s.right_ld, &beta, C, s.out_ld));
+}
+
+void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __nv_bfloat16* A,
+                    const __nv_bfloat16* B, float* C) {
+  bf16_gemm(handle, M, N, K, A, B, C, CUDA_R_32F);
+}
+void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __nv_bfloat16* A,
+                    const __nv_bfloat16* B, __nv_bfloat16* C) {
+  bf16_gemm(handle, M, N, K, A, B, C, CUDA_R_16BF);
 }
 
 void row_major_gemm_batched(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cublas_v2.h>
+#include <cuda_bf16.h>
 
 #include <cstdint>
 
@@ -42,7 +43,13 @@ void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, floa
                     const float* A, const float* B, float beta, float* C,
                     Transpose transpose = Transpose::none);
 
-/// The same for `batch` products: the matrices of product i begin at A + i·stride_a, and so on.
+/// C = A·B for A and B in bf16, added up in fp32; C in float32 or rounded to bf16.
+void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __nv_bfloat16* A,
+                    const __nv_bfloat16* B, float* C);
+void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __nv_bfloat16* A,
+                    const __nv_bfloat16* B, __nv_bfloat16* C);
+
+/// The first for `batch` products: the matrices of product i begin at A + i·stride_a, and so on.
 void row_major_gemm_batched(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,
                             float alpha, const float* A, int64_t stride_a, const float* B,
                             int64_t stride_b, float beta, float* C, int64_t stride_c,

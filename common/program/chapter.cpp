@@ -123,10 +123,21 @@ void Chapter::require_one_accepts() const {
 namespace {
 
 // The data sheet's figures, for a backend that cannot measure its own.
-constexpr Ceiling kH100 = {.flop_per_s = 66.9e12, .bytes_per_s = 3.35e12};
+Ceiling of_h100(Arithmetic arithmetic) {
+  const double bytes_per_s = 3.35e12;
+  if (arithmetic == Arithmetic::fp32) return {.flop_per_s = 66.9e12, .bytes_per_s = bytes_per_s};
+  if (arithmetic == Arithmetic::tf32) return {.flop_per_s = 495e12, .bytes_per_s = bytes_per_s};
+  return {.flop_per_s = 989e12, .bytes_per_s = bytes_per_s};
+}
+
+std::string peak_text(Arithmetic arithmetic) {
+  const std::string rate = with_prefix(measured_ceiling(arithmetic).flop_per_s, "FLOP/s");
+  if (arithmetic == Arithmetic::fp32) return "fp32 peak " + rate;
+  return std::string(arithmetic == Arithmetic::tf32 ? "TF32" : "bf16") + " products " + rate;
+}
 
 std::string bound_text(const Cost& cost, bool measured) {
-  const Ceiling& ceiling = measured ? measured_ceiling() : kH100;
+  const Ceiling ceiling = measured ? measured_ceiling(cost.arithmetic) : of_h100(cost.arithmetic);
   const bool arithmetic = bound_by_arithmetic(cost, ceiling);
   return std::string(measured ? "; ridge point " : "; an H100's ridge point is ") +
          three_digits(ceiling.ridge()) + " → bound by " + (arithmetic ? "arithmetic" : "memory") +
@@ -146,7 +157,7 @@ void Chapter::problem(const std::string& line, Cost cost, std::vector<int64_t> o
 
   std::string head = state_->name + " · " + problem.device;
   if (state_->times())
-    head += " · fp32 peak " + with_prefix(measured_ceiling().flop_per_s, "FLOP/s") + ", copy " +
+    head += " · " + peak_text(cost.arithmetic) + ", copy " +
             with_prefix(measured_ceiling().bytes_per_s, "B/s") + " (measured)";
   else
     head += device_has_clock() ? " · checked, not timed" : " · counts, not GPU times";

@@ -122,6 +122,15 @@ class Chapter {
               .launch = std::move(launch),
               .before = std::move(before)});
   }
+  /// The same for a step whose output is bf16; the check gets it widened to float32.
+  template <class Launcher>
+  void run_bf16(const Step<Launcher>& step, std::function<void(__nv_bfloat16*)> launch) {
+    if (selected(step.name))
+      run(Row{.name = step.name,
+              .tile = step.tile,
+              .needs = step.needs,
+              .launch_bf16 = std::move(launch)});
+  }
   /// Returns true when the result was right.
   bool run(Row row);
   /// The vendor's routine for the whole problem: the 100 % of the column "of <name>". Not where

@@ -7,6 +7,7 @@
 
 #include "common/backend/backend.hpp"
 #include "common/data/device_buffer.hpp"
+#include "common/data/narrow.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/error.hpp"
 #include "common/program/options.hpp"
@@ -89,14 +90,39 @@ Underway underway(const Run& run, const Result& result) {
   return row;
 }
 
+/// The output, in the type that the row writes.
+class Output {
+ public:
+  Output(const Row& row, int64_t count)
+      : row_(row), floats_(row.launch_bf16 ? 0 : count), narrow_(row.launch_bf16 ? count : 0) {}
+  void prepare() {
+    if (row_.before) row_.before(floats_.data());
+  }
+  void launch() {
+    row_.launch_bf16 ? row_.launch_bf16(narrow_.data()) : row_.launch(floats_.data());
+  }
+  /// Waits for the kernel.
+  std::vector<float> to_host() const {
+    return row_.launch_bf16 ? widened<__nv_bfloat16>(narrow_.to_host()) : floats_.to_host();
+  }
+  const void* data() const {
+    return row_.launch_bf16 ? static_cast<const void*>(narrow_.data()) : floats_.data();
+  }
+
+ private:
+  const Row& row_;
+  DeviceBuffer<float> floats_;  // all NaN
+  DeviceBuffer<__nv_bfloat16> narrow_;
+};
+
 /// Launches the row; of a step that is to be traced keeps the trace, of a right result or a wrong
 /// one, but not of a launch that failed.
-void launch_once(const Run& run, const Row& row, const Result& result, DeviceBuffer<float>& out,
+void launch_once(const Run& run, const Result& result, Output& out,
                  const std::vector<int64_t>& shape) {
   const bool traces = !run.options.trace_path.empty() && is_step(result);
   if (traces) start_trace(run.options.trace_kernel, kMostTraceEvents);
   try {
-    row.launch(out.data());
+    out.launch();
   } catch (const Error& error) {
     throw Refused(error.what());
   }
@@ -114,14 +140,13 @@ void launch_and_check(const Run& run, const Row& row, Result& result) {
   const Check& check = row.check ? row.check : run.problem.check;
   if (!check) throw std::logic_error("the chapter gave no check for " + row.name);
 
-  DeviceBuffer<float> buffer(element_count(shape));  // all NaN
-  float* const out = buffer.data();
-  if (row.before) row.before(out);
+  Output out(row, element_count(shape));
+  out.prepare();
   start_profile();
   std::optional<Progress> progress;
   if (!device_has_clock()) progress.emplace(underway(run, result), run.outcome.is_long);
-  launch_once(run, row, result, buffer, shape);
-  std::vector<float> got = buffer.to_host();  // waits for the kernel
+  launch_once(run, result, out, shape);
+  std::vector<float> got = out.to_host();
   if (progress) result.simulated_seconds = progress->stop();
   std::vector<KernelProfile> profiles = take_profile(run.options.profile && !result.is_vendor);
 
@@ -139,10 +164,7 @@ void launch_and_check(const Run& run, const Row& row, Result& result) {
   keep_profiles(run, std::move(profiles), result);
   result.is_counted = !device_has_clock();
   if (device_has_clock() && run.options.repeats > 0 && !got.empty())
-    result.time = time_launch([&] { row.launch(out); }, run.options.repeats,
-                              [&] {
-                                if (row.before) row.before(out);
-                              });
+    result.time = time_launch([&] { out.launch(); }, run.options.repeats, [&] { out.prepare(); });
   if (!run.options.output_path.empty() && !row.is_stage && !result.is_vendor) {
     run.outcome.output = {shape, std::move(got)};
     run.outcome.output_step = row.name;
@@ -162,8 +184,9 @@ bool run_row(const Row& row, Role role, const Run& run) {
       result.number = static_cast<int>(i) + 1;
   result.cost = row.cost.flop > 0 || row.cost.bytes > 0 ? row.cost : run.problem.cost;
   if (device_has_clock() && run.options.repeats > 0) {
-    result.bound_ms = 1e3 * bound_seconds(result.cost, measured_ceiling());
-    result.by_arithmetic = bound_by_arithmetic(result.cost, measured_ceiling());
+    const Ceiling& ceiling = measured_ceiling(result.cost.arithmetic);
+    result.bound_ms = 1e3 * bound_seconds(result.cost, ceiling);
+    result.by_arithmetic = bound_by_arithmetic(result.cost, ceiling);
   }
 
   const auto ends_as = [&](Verdict verdict, const std::string& why) {

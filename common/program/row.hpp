@@ -1,6 +1,8 @@
 // One line of the table: what it launches, and what became of it.
 #pragma once
 
+#include <cuda_bf16.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -30,8 +32,9 @@ using Check = std::function<Comparison(std::span<const float> got, const Layout&
 struct Row {
   std::string name;
   Tile tile = {};
-  std::string needs = {};                   // as in Step
-  std::function<void(float*)> launch = {};  // writes the output; timed
+  std::string needs = {};                                // as in Step
+  std::function<void(float*)> launch = {};               // writes the output; timed
+  std::function<void(__nv_bfloat16*)> launch_bf16 = {};  // instead, where the output is bf16
   std::function<void(float*)> before = {};  // before each launch, not timed: restores what it reads
   std::vector<int64_t> shape = {};          // of the output
   Check check = {};

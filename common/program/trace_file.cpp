@@ -141,10 +141,10 @@ std::string lines_in(char open, const std::vector<std::string>& items, char clos
 
 }  // namespace
 
-void give_shapes(LaunchTrace& trace, const Declared& declared, const float* output,
+void give_shapes(LaunchTrace& trace, const Declared& declared, const void* output,
                  const std::vector<int64_t>& output_shape) {
   for (TracedArray& array : trace.arrays) {
-    const auto is = [&](const float* memory, const std::vector<int64_t>& shape) {
+    const auto is = [&](const void* memory, const std::vector<int64_t>& shape) {
       return !array.is_shared && memory != nullptr &&
              array.begin == reinterpret_cast<uintptr_t>(memory) && array.type == "float" &&
              array.shape[0] == element_count(shape);

@@ -24,7 +24,7 @@ struct TraceHead {
 };
 
 /// The arrays that are an input or the output of the program get its shape.
-void give_shapes(LaunchTrace& trace, const Declared& declared, const float* output,
+void give_shapes(LaunchTrace& trace, const Declared& declared, const void* output,
                  const std::vector<int64_t>& output_shape);
 
 /// The file: JSON, with one event a line.

@@ -1,6 +1,8 @@
 // cuBLAS over a CPU's BLAS: the argument checks are cuBLAS's, the products are cblas_sgemm's.
 #include <cblas.h>
 #include <cublas_v2.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <algorithm>
 #include <bit>
@@ -22,8 +24,12 @@ struct cublasContext {
 
 namespace {
 
-/// A batch of column-major matrices: of one operand, or of the result. They lie `stride` apart, or
-/// where the array `each`, in global memory, says.
+size_t bytes_of(cudaDataType type) {
+  return type == CUDA_R_32F ? sizeof(float) : sizeof(__nv_bfloat16);
+}
+
+/// A batch of column-major matrices: of one operand, or of the result. They lie `stride` elements
+/// apart, or where the array `each`, in global memory, says.
 struct Matrices {
   const void* data;
   cudaDataType type;
@@ -32,9 +38,10 @@ struct Matrices {
   const char* name;
   const void* const* each = nullptr;
 
-  const float* of(int product) const {
-    return each != nullptr ? static_cast<const float*>(each[product])
-                           : static_cast<const float*>(data) + product * stride;
+  const void* of(int product, int64_t element = 0) const {
+    const void* begin = each != nullptr ? each[product] : data;
+    if (each == nullptr) element += product * stride;
+    return static_cast<const char*>(begin) + element * static_cast<int64_t>(bytes_of(type));
   }
   bool is_null() const { return each == nullptr && data == nullptr; }
 };
@@ -98,7 +105,7 @@ bool in_device_memory(const Gemm& g, const Matrices& matrices, int rows, int col
   if (matrices.each != nullptr && !pointers_in_device_memory(g, matrices)) return false;
   for (int i = 0; i < g.batch; ++i) {
     const auto begin = reinterpret_cast<uintptr_t>(matrices.of(i));
-    const uintptr_t end = begin + static_cast<size_t>(elements) * sizeof(float);
+    const uintptr_t end = begin + static_cast<size_t>(elements) * bytes_of(matrices.type);
     const simulator::Allocation found =
         simulator::find_allocation(reinterpret_cast<const void*>(begin));
     if (found.bytes > 0 && end <= found.begin + found.bytes) continue;
@@ -108,8 +115,8 @@ bool in_device_memory(const Gemm& g, const Matrices& matrices, int rows, int col
     if (g.batch > 1) text << " of product " << i;
     text << ": " << rows << "x" << cols << " with a leading dimension of " << matrices.ld << " "
          << (begins_outside ? "does not begin" : "does not end") << " in global memory\n"
-         << simulator::describe_address(
-                reinterpret_cast<const void*>(begins_outside ? begin : end - sizeof(float)));
+         << simulator::describe_address(reinterpret_cast<const void*>(
+                begins_outside ? begin : end - bytes_of(matrices.type)));
     simulator::publish(text.str(), cudaErrorIllegalAddress);
     return false;
   }
@@ -123,8 +130,8 @@ void accesses(const simulator::Operation& now, const Matrices& matrices, int pro
   if (product == 0 && matrices.each != nullptr)
     simulator::host_operation_reads(now, matrices.each, static_cast<size_t>(batch) * sizeof(void*));
   for (int64_t col = 0; simulator::has_streams() && col < cols; ++col)
-    access(now, matrices.of(product) + col * matrices.ld,
-           static_cast<size_t>(rows) * sizeof(float));
+    access(now, matrices.of(product, col * matrices.ld),
+           static_cast<size_t>(rows) * bytes_of(matrices.type));
 }
 
 /// To 10 bits of fraction, a tie away from zero: what PTX's cvt.rna.tf32.f32 does.
@@ -133,16 +140,32 @@ float round_to_tf32(float value) {
   return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000u) & ~0x1fffu);
 }
 
-/// A product's operand as float32: the matrix itself, or, rounded, a copy with the same leading
-/// dimension in `copy`. (Operands of another type would be converted here.)
+/// Element i of a matrix of bf16 or fp16, both ways.
+float read_narrow(const void* matrix, cudaDataType type, int64_t i) {
+  if (type == CUDA_R_16BF) return static_cast<const __nv_bfloat16*>(matrix)[i];
+  return static_cast<const __half*>(matrix)[i];
+}
+void write_narrow(void* matrix, cudaDataType type, int64_t i, float value) {
+  if (type == CUDA_R_16BF)
+    static_cast<__nv_bfloat16*>(matrix)[i] = value;
+  else
+    static_cast<__half*>(matrix)[i] = value;
+}
+
+/// A product's operand as float32: the matrix itself, or, rounded or of another type, a copy with
+/// the same leading dimension in `copy`.
 const float* as_float(const Matrices& matrices, int product, int rows, int cols, bool tf32,
                       std::vector<float>& copy) {
-  const float* from = matrices.of(product);
-  if (!tf32) return from;
+  const void* from = matrices.of(product);
+  const bool is_narrow = matrices.type != CUDA_R_32F;
+  if (!tf32 && !is_narrow) return static_cast<const float*>(from);
   copy.resize(static_cast<size_t>(matrices.ld) * static_cast<size_t>(cols));
   for (int64_t col = 0; col < cols; ++col)
-    for (int64_t row = 0; row < rows; ++row)
-      copy[col * matrices.ld + row] = round_to_tf32(from[col * matrices.ld + row]);
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t i = col * matrices.ld + row;
+      copy[static_cast<size_t>(i)] = is_narrow ? read_narrow(from, matrices.type, i)
+                                               : round_to_tf32(static_cast<const float*>(from)[i]);
+    }
   return copy.data();
 }
 
@@ -181,18 +204,27 @@ cublasStatus_t gemm(cublasHandle_t handle, const Gemm& g, bool tf32) {
     accesses(now, g.C, i, g.batch, g.m, g.n, simulator::host_operation_writes);
   }
 
-  std::vector<float> a_copy, b_copy;
+  std::vector<float> a_copy, b_copy, c_copy;
   for (int i = 0; i < g.batch; ++i) {
-    float* C = const_cast<float*>(g.C.of(i));
+    // Of a C of another type the sums are made in a copy, and rounded once.
+    const bool is_narrow = g.C.type != CUDA_R_32F;
+    void* const result = const_cast<void*>(g.C.of(i));
+    float* C = static_cast<float*>(result);
+    if (is_narrow) C = const_cast<float*>(as_float(g.C, i, g.m, g.n, false, c_copy));
     if (beta != 1) scale(C, g.m, g.n, g.C.ld, beta);
     for (int column = 0; column < g.n; ++column)  // a library's writes are not instrumented
-      simulator::mark_written(C + int64_t{column} * g.C.ld, static_cast<size_t>(g.m) * sizeof *C);
-    if (!multiplies(g)) continue;
-    const float* A = as_float(g.A, i, a_rows, a_cols, tf32, a_copy);
-    const float* B = as_float(g.B, i, b_rows, b_cols, tf32, b_copy);
-    cblas_sgemm(CblasColMajor, g.transa == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
-                g.transb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, g.m, g.n, g.k, alpha, A,
-                g.A.ld, B, g.B.ld, 1.0f, C, g.C.ld);
+      simulator::mark_written(g.C.of(i, int64_t{column} * g.C.ld),
+                              static_cast<size_t>(g.m) * bytes_of(g.C.type));
+    if (multiplies(g)) {
+      const float* A = as_float(g.A, i, a_rows, a_cols, tf32, a_copy);
+      const float* B = as_float(g.B, i, b_rows, b_cols, tf32, b_copy);
+      cblas_sgemm(CblasColMajor, g.transa == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
+                  g.transb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, g.m, g.n, g.k, alpha, A,
+                  g.A.ld, B, g.B.ld, 1.0f, C, g.C.ld);
+    }
+    for (int64_t column = 0; is_narrow && column < g.n; ++column)
+      for (int64_t row = 0; row < g.m; ++row)
+        write_narrow(result, g.C.type, column * g.C.ld + row, C[column * g.C.ld + row]);
   }
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -210,8 +242,12 @@ cublasStatus_t sgemm(cublasHandle_t handle, const Gemm& g) {
 cublasStatus_t gemm_ex(cublasHandle_t handle, const Gemm& g, cublasComputeType_t compute,
                        int algorithm) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  for (cudaDataType type : {g.A.type, g.B.type, g.C.type})
-    if (type != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
+  // A and B of one type; C of the same, or float32 (the manual's table for CUBLAS_COMPUTE_32F).
+  const bool is_narrow = g.A.type == CUDA_R_16BF || g.A.type == CUDA_R_16F;
+  if (g.A.type != g.B.type || (g.A.type != CUDA_R_32F && !is_narrow) ||
+      (g.C.type != CUDA_R_32F && g.C.type != g.A.type) ||
+      (is_narrow && compute == CUBLAS_COMPUTE_32F_FAST_TF32))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   if (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_PEDANTIC &&
       compute != CUBLAS_COMPUTE_32F_FAST_TF32)
     return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -219,9 +255,9 @@ cublasStatus_t gemm_ex(cublasHandle_t handle, const Gemm& g, cublasComputeType_t
   if (algorithm < -1 || algorithm > 115 || (algorithm > 23 && algorithm < 99))
     return CUBLAS_STATUS_INVALID_VALUE;
   const bool mode_is_tf32 = math_of(handle) == CUBLAS_TF32_TENSOR_OP_MATH;
-  return gemm(
-      handle, g,
-      compute == CUBLAS_COMPUTE_32F_FAST_TF32 || (compute == CUBLAS_COMPUTE_32F && mode_is_tf32));
+  return gemm(handle, g,
+              !is_narrow && (compute == CUBLAS_COMPUTE_32F_FAST_TF32 ||
+                             (compute == CUBLAS_COMPUTE_32F && mode_is_tf32)));
 }
 
 }  // namespace

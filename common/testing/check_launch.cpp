@@ -62,14 +62,17 @@ std::vector<int64_t> all_rows(int64_t count) {
   return rows;
 }
 
-void check_launch(const std::function<void(float*)>& launch, const Expected& want,
-                  const Layout& layout, int64_t offset, const std::vector<float>& initial) {
+namespace {
+
+template <class T>
+void check_output(const std::function<void(T*)>& launch, const Expected& want, const Layout& layout,
+                  int64_t offset, const std::vector<T>& initial) {
   try {
-    DeviceBuffer<float> output(layout.batch * layout.rows * layout.cols, offset);
+    DeviceBuffer<T> output(layout.batch * layout.rows * layout.cols, offset);
     if (!initial.empty()) output.from_host(initial);
     launch(output.data());
     CUDA_CHECK_LAUNCH();
-    const Comparison comparison = compare(output.to_host(), want, layout);
+    const Comparison comparison = compare(widened<T>(output.to_host()), want, layout);
     // The report alone says what is wrong; the expression around a CHECK would add nothing.
     if (comparison.ok)
       SUCCEED();
@@ -84,6 +87,17 @@ void check_launch(const std::function<void(float*)>& launch, const Expected& wan
           "after this error the device does nothing more for this process: expect every "
           "later test to fail too");
   }
+}
+
+}  // namespace
+
+void check_launch(const std::function<void(float*)>& launch, const Expected& want,
+                  const Layout& layout, int64_t offset, const std::vector<float>& initial) {
+  check_output(launch, want, layout, offset, initial);
+}
+void check_launch(const std::function<void(__nv_bfloat16*)>& launch, const Expected& want,
+                  const Layout& layout, int64_t offset) {
+  check_output(launch, want, layout, offset, {});
 }
 
 }  // namespace tutorial

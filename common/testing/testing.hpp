@@ -14,6 +14,7 @@
 #include "common/backend/profile.hpp"
 #include "common/compare/compare.hpp"
 #include "common/data/device_buffer.hpp"
+#include "common/data/narrow.hpp"
 #include "common/data/random.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
@@ -82,10 +83,13 @@ class SmallGrid {
 /// 0, 1, …, count - 1: all rows, for references that compute the rows they are asked for.
 std::vector<int64_t> all_rows(int64_t count);
 
-/// Runs `launch` on a poisoned, guarded output and compares. `offset` (in floats) misaligns the
-/// output. `initial`, if not empty, is what the output holds before the launch (for beta != 0).
+/// Runs `launch` on a poisoned, guarded output and compares. `offset` (in elements) misaligns
+/// the output. `initial`, if not empty, is what the output holds before the launch (for beta != 0).
 /// Reports the comparison, a launch error and damaged guard zones as test failures.
 void check_launch(const std::function<void(float*)>& launch, const Expected& want,
                   const Layout& layout, int64_t offset = 0, const std::vector<float>& initial = {});
+/// The same for an output in bf16: `want` is what in_bf16() makes of the reference.
+void check_launch(const std::function<void(__nv_bfloat16*)>& launch, const Expected& want,
+                  const Layout& layout, int64_t offset = 0);
 
 }  // namespace tutorial

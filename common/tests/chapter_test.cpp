@@ -193,3 +193,28 @@ TEST_CASE("The option --csv writes a row a step", "[chapter]") {
   CHECK_THAT(line_with(csv, "\"elsewhere\""), ContainsSubstring(",step,skipped,\"needs sm_10a"));
   CHECK_THAT(line_with(csv, "\"cuCopy\""), ContainsSubstring(",vendor,ok,"));
 }
+
+TEST_CASE("A step may write bf16: its output is checked, and written to a file, as float32",
+          "[chapter]") {
+  const float value = GENERATE(0.5f, 0.75f);
+  using Narrow = void(__nv_bfloat16*);
+  const Step<Narrow> step = {.name = "narrow", .launch = nullptr, .idea = "writes bf16"};
+  const Folder folder;
+  const std::string path = folder / "out.npy";
+  const Ended ended = run_program({"--output", path}, [&](Chapter& chapter) {
+    chapter.steps(std::vector{step});
+    chapter.parse();
+    chapter.problem("C[2] = 0.5, bf16", {.bytes = 4, .arithmetic = Arithmetic::bf16}, {2});
+    chapter.check_with([](std::span<const float> got, const Layout& layout) {
+      return compare(got, in_bf16({{0.5, 0.5}, {0, 0}}), layout);
+    });
+    chapter.run_bf16(step, [&](__nv_bfloat16* out) {
+      const std::vector<__nv_bfloat16> values(2, value);
+      CUDA_CHECK(cudaMemcpy(out, values.data(), 4, cudaMemcpyHostToDevice));
+    });
+  });
+  INFO(ended.out << ended.err);
+  CHECK(ended.status == (value == 0.5f ? 0 : 1));
+  CHECK_THAT(line_with(ended.out, "1 narrow"), ContainsSubstring(value == 0.5f ? "ok" : "WRONG"));
+  if (value == 0.5f) CHECK(read_npy(path).values == std::vector<float>{0.5f, 0.5f});
+}

@@ -85,6 +85,18 @@ TEST_CASE("gamma_bound is n·u / (1 - n·u)") {
   CHECK(std::isinf(gamma_bound(int64_t{1} << 24)));
 }
 
+TEST_CASE("in_bf16 allows for one rounding to bf16, and no more") {
+  const Expected want = in_bf16({{1.00390625, 300, 0}, {0, 0, 0}});  // the first lies between two
+  const Layout layout = {.rows = 1, .cols = 3};
+  CHECK(compare(std::vector<float>{1, 300, 0}, want, layout).ok);
+  CHECK(compare(std::vector<float>{1.0078125f, 300, 0}, want, layout).ok);
+  CHECK_FALSE(compare(std::vector<float>{1, 302, 0}, want, layout).ok);  // bf16 has 300
+  CHECK_FALSE(compare(std::vector<float>{1, 300, 1e-30f}, want, layout).ok);
+  const Expected off = in_bf16({{100}, {1}});
+  CHECK(compare(std::vector<float>{101.25f}, off, {.rows = 1, .cols = 1}).ok);
+  CHECK_FALSE(compare(std::vector<float>{101.5f}, off, {.rows = 1, .cols = 1}).ok);
+}
+
 TEST_CASE("a report names the worst element, the first few, the tiles, block and thread") {
   Outcome outcome(1, 130, 70, {.rows = 128, .cols = 128, .thread_rows = 8, .thread_cols = 8});
   for (int64_t col = 0; col < 70; ++col) outcome.got_at(0, 129, col) = poison();

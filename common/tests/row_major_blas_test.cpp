@@ -202,3 +202,22 @@ TEST_CASE("a TF32 handle is as exact as TF32 at least") {
   check_launch([&](float* C) { pointers(CublasHandle(), C); },
                expected({1, M, N, K, 1, 0, Transpose::none}, A, B, {}), {.rows = M, .cols = N});
 }
+
+TEST_CASE("cuBLAS multiplies bf16 matrices, into float32 and into bf16") {
+  using Bf16 = __nv_bfloat16;
+  const CublasHandle handle;
+  for (auto [M, N, K] :
+       std::vector<std::array<int64_t, 3>>{{3, 5, 7}, {64, 40, 33}, {1, 1, 1}, {2, 3, 0}}) {
+    INFO("M=" << M << " N=" << N << " K=" << K);
+    const auto A = rounded_to<Bf16>(make_values({M, K}, Init::normal, 1));
+    const auto B = rounded_to<Bf16>(make_values({K, N}, Init::normal, 2));
+    const DeviceBuffer<Bf16> a(narrowed<Bf16>(A)), b(narrowed<Bf16>(B));
+    Expected want = expected({1, M, N, K, 1, 0, Transpose::none}, A, B, {});
+    for (double& bound : want.bound) bound *= 2;  // tensor cores cut where others round
+    const Layout layout = {.rows = M, .cols = N};
+    check_launch([&](float* C) { row_major_gemm(handle, M, N, K, a.data(), b.data(), C); }, want,
+                 layout);
+    check_launch([&](Bf16* C) { row_major_gemm(handle, M, N, K, a.data(), b.data(), C); },
+                 in_bf16(want), layout);
+  }
+}

@@ -34,7 +34,7 @@ def options(words):
     parser.add_argument("--product", action="store_true")
     for name in "m n k d batch rows cols seq seq_kv channels heads kv_heads head_dim".split():
         parser.add_argument("--" + name.replace("_", "-"), type=int)
-    parser.add_argument("--part", help="of the chapter: 03 has rows for nearest, 06 for backward")
+    parser.add_argument("--part", help="of the chapter: 02 and 06 have rows for tensor_cores, 03 for nearest, 06 for backward")
     parser.add_argument("--mask", default="causal")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--tf32", action="store_true")
@@ -103,6 +103,14 @@ def matmul(o):
     want = A[:64].double() @ B.double()
     flop, size = 2 * o.m * o.n * o.k, 4 * (o.m * o.k + o.k * o.n + o.m * o.n)
     yield "torch.mm", lambda: torch.mm(A, B), lambda C: C[:64], want, 1e-5 * o.k, flop, size
+
+
+def matmul_bf16(o):
+    A, B = normal(o.m, o.k).bfloat16(), normal(o.k, o.n).bfloat16()
+    want = A[:64].double() @ B.double()
+    flop, size = 2 * o.m * o.n * o.k, 2 * (o.m * o.k + o.k * o.n + o.m * o.n)
+    allowed = 1e-5 * o.k + 2**-8 * want.abs().max().item()
+    yield "torch.mm", lambda: torch.mm(A, B), lambda C: C[:64], want, allowed, flop, size
 
 
 def masked_bmm(o):
@@ -193,6 +201,30 @@ def flash_attention(o):
     yield name, call, part, want, 1e-4, 4 * o.batch * heads * visible * o.head_dim, size
 
 
+def flash_attention_bf16(o):
+    Tq, Tk, heads, kv_heads = o.seq, o.seq_kv or o.seq, o.heads, o.kv_heads or o.heads
+    causal = not o.full
+    q = normal(o.batch, heads, Tq, o.head_dim).bfloat16()
+    k, v = (normal(o.batch, kv_heads, Tk, o.head_dim).bfloat16() for _ in range(2))
+    want = attention(q[-1, -1], k[-1, -1], v[-1, -1], causal)
+    visible = sum(max(0, min(Tk, i + 1 + Tk - Tq)) for i in range(Tq)) if causal else Tq * Tk
+    flop, size = 4 * o.batch * heads * visible * o.head_dim, 4 * (q.numel() + k.numel())
+    # is_causal lets query 0 see one key, whatever Tk is; with a mask the same backends see all that ours does.
+    mask = causal_lower_right(Tq, Tk) if causal and 1 < Tq != Tk else None
+    for name, backend in (("FlashAttention 2", SDPBackend.FLASH_ATTENTION), ("cuDNN", SDPBackend.CUDNN_ATTENTION)):
+
+        def call(backend=backend):
+            with sdpa_kernel(backend):
+                return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal and Tq == Tk,
+                                                      enable_gqa=kv_heads < heads)
+
+        try:
+            call()
+        except RuntimeError:  # this backend does not take these sizes
+            continue
+        yield f"torch sdpa, {name}", call, lambda out: out[-1, -1], want, 2e-2, flop, size
+
+
 def attention_backward(o):
     """Backward passes alone. The message: what the forward pass keeps for one beside out, and what it needs itself."""
     causal = not o.full
@@ -228,11 +260,13 @@ def attention_backward(o):
 ROUTINES = {
     "01": matmul,
     "02": matmul,
+    "02 tensor_cores": matmul_bf16,
     "03": masked_bmm,
     "03 nearest": nearest,
     "04": softmax,
     "05": unfused_attention,
     "06": flash_attention,
+    "06 tensor_cores": flash_attention_bf16,
     "06 backward": attention_backward,
 }
 
@@ -248,7 +282,8 @@ def largest_error(got, want):
 NEEDED = {
     "01": ["m", "n", "k"], "02": ["m", "n", "k"], "03": ["batch", "m", "n", "k"], "03 nearest": ["m", "n", "d"],
     "04": ["rows", "cols"], "05": ["batch", "seq", "channels", "heads"], "06": ["batch", "heads", "seq", "head_dim"],
-    "06 backward": ["batch", "heads", "seq", "head_dim"],
+    "06 backward": ["batch", "heads", "seq", "head_dim"], "06 tensor_cores": ["batch", "heads", "seq", "head_dim"],
+    "02 tensor_cores": ["m", "n", "k"],
 }
 
 

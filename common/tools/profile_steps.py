@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What every kernel of every chapter does, as comma-separated values, a line a kernel.
 
-usage: common/tools/profile_steps.py cpu [NN]...       counted by the simulator, from build/cpu (or BUILD)
-       common/tools/profile_steps.py gpu [NN]...       read by Nsight Compute from a GPU's counters, from build/gpu
-       common/tools/profile_steps.py figures [NN]...   what limits each kernel at a size that fills a GPU, by Nsight
-                                                       Compute: means over its launches
+usage: common/tools/profile_steps.py cpu [NN[/part]]...       counted by the simulator, from build/cpu (or BUILD)
+       common/tools/profile_steps.py gpu [NN[/part]]...       read by Nsight Compute from a GPU's counters, from
+                                                              build/gpu
+       common/tools/profile_steps.py figures [NN[/part]]...   what limits each kernel at a size that fills a GPU, by
+                                                              Nsight Compute: means over its launches
 
 The first two take some sizes of each chapter, one that the tiles divide and others that they do not;
 common/tools/profile_table.py puts them side by side. The chapters' pages show some of the figures (common/tools/pages.py).
@@ -166,10 +167,16 @@ def rows(backend, lines, counters, mean=False):
             yield [project.chapter(number).name, options, name, str(launches), *texts]
 
 
-def large_sizes(numbers):
+def is_wanted(line, words):
+    """Does a size belong to one of these chapters, or parts? Without words all do."""
+    part = re.search(r"--part (\S+)", line)
+    return not words or line[:2] in words or (part and f"{line[:2]}/{part[1]}" in words)
+
+
+def large_sizes(words):
     for line, last in LARGE_SIZES:
         number, _, options = line.partition(" ")
-        if numbers and number not in numbers:
+        if not is_wanted(line, words):
             continue
         if last == 0:
             yield line
@@ -179,11 +186,11 @@ def large_sizes(numbers):
 
 
 def main():
-    what, *numbers = sys.argv[1:] or ["--help"]
+    what, *words = sys.argv[1:] or ["--help"]
     if what == "figures":
-        table = rows("gpu", large_sizes(numbers), FIGURES, mean=True)
+        table = rows("gpu", large_sizes(words), FIGURES, mean=True)
     elif what in ("cpu", "gpu"):
-        sizes = [line for line in SIZES if not numbers or line[:2] in numbers]
+        sizes = [line for line in SIZES if is_wanted(line, words)]
         table = rows(what, sizes, COUNTERS if what == "cpu" else COUNTERS | OWN)
     else:
         sys.exit(__doc__)

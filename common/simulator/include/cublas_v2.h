@@ -101,7 +101,8 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_
                                          int ldc, long long int strideC, int batchCount);
 
 /// The same with types as values. Supported: CUDA_R_32F matrices with CUBLAS_COMPUTE_32F, its
-/// _PEDANTIC and its _FAST_TF32.
+/// _PEDANTIC and its _FAST_TF32; CUDA_R_16BF or CUDA_R_16F for A and B, and for C the same or
+/// CUDA_R_32F, with the first two.
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
                             cublasOperation_t transb, int m, int n, int k, const void* alpha,
                             const void* A, cudaDataType Atype, int lda, const void* B,

@@ -100,8 +100,8 @@ TEST_CASE("cublas: what is not supported is refused", "[simulator]") {
     return cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &one, M, type, 4, M + 16, type,
                         4, &zero, M + 32, CUDA_R_32F, 4, compute, CUBLAS_GEMM_DEFAULT);
   };
-  CHECK(status(CUDA_R_16BF, CUBLAS_COMPUTE_32F) == CUBLAS_STATUS_NOT_SUPPORTED);
-  CHECK(status(CUDA_R_16F, CUBLAS_COMPUTE_32F) == CUBLAS_STATUS_NOT_SUPPORTED);
+  CHECK(status(CUDA_R_64F, CUBLAS_COMPUTE_32F) == CUBLAS_STATUS_NOT_SUPPORTED);
+  CHECK(status(CUDA_R_16BF, CUBLAS_COMPUTE_32F_FAST_TF32) == CUBLAS_STATUS_NOT_SUPPORTED);
   CHECK(status(CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_16BF) == CUBLAS_STATUS_NOT_SUPPORTED);
   CUBLAS_CHECK(cublasDestroy(handle));
 }
