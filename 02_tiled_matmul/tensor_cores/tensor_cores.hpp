@@ -51,11 +51,15 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "the chunks of a row change places, and no padding is needed",
      .tile = {.rows = 128, .cols = 128},
      .needs = "sm_80"},
+    {.name = "stages",
+     .launch = stages,
+     .idea = "three stages: tiles are copied while others are multiplied",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80"},
 };
 
 /// Rows of C = A·B in double: row i of the result is row rows[i] of C. A and B hold what bf16
-/// numbers can. `Out` is the type of C: the bound has its rounding.
-template <class Out>
+/// numbers can. The bound is that of fp32 sums on tensor cores; in_bf16() adds the rounding of C.
 Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
                    std::span<const int64_t> rows);
 
