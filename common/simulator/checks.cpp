@@ -544,4 +544,19 @@ void Checks::value_of_absent_lane(int thread, int lane, const std::string& why, 
   });
 }
 
+void Checks::lanes_absent(const char* operation, int warp_begin, unsigned lanes,
+                          const SourcePlace& line) {
+  count_finding({"barrier", 0, cudaErrorLaunchFailure, block_}, line, [&] {
+    std::string absent;
+    for (int lane = 0; lane < 32; ++lane)
+      if (!(lanes >> lane & 1)) absent += (absent.empty() ? "" : ", ") + std::to_string(lane);
+    return "barrier in " + std::string(worker_.kernel()) + ", " + worker_.block_text() + "\n  " +
+           operation + "  " + line_with_text(line) + "\n  missing of warp " +
+           std::to_string(warp_begin / 32) + ": lanes " + absent +
+           ", which have left the kernel or which the block has not\n"
+           "  likely: a return stands before it, or the block is no multiple of 32 threads; all 32 "
+           "lanes must come, and what is outside of the matrix is zero\n";
+  });
+}
+
 }  // namespace simulator

@@ -54,6 +54,9 @@ class Checks {
   /// A shuffle gave a lane the value of one that does not take part, and `why` it does not.
   void value_of_absent_lane(int thread, int lane, const std::string& why, Where where);
 
+  /// Only `lanes` of a warp have come to an operation that needs all 32.
+  void lanes_absent(const char* operation, int warp_begin, unsigned lanes, const SourcePlace& line);
+
   /// Was an access at or just before this address reported, so that its crash needs no words?
   bool has_reported(uintptr_t address) const { return address - reported_ < 16; }
 

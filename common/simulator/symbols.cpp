@@ -314,7 +314,8 @@ class Addr2line {
       const bool is_library = place.path.starts_with("/usr/") ||
                               place.path.find("/simulator/include/") != place.path.npos ||
                               place.path.ends_with("/common/kernel/vector4.cuh") ||
-                              place.path.ends_with("/common/kernel/async_copy.cuh");
+                              place.path.ends_with("/common/kernel/async_copy.cuh") ||
+                              place.path.ends_with("/common/kernel/mma.cuh");
       if (best.line == 0 && !is_library) best = place;
     }
     read_line();  // "??:0"
