@@ -45,10 +45,11 @@ struct Swizzled {
 template <int COUNT>
 using Word = std::conditional_t<COUNT == CHUNK, uint4, uint16_t>;
 
-/// Whether each row begins at a multiple of 16 bytes. Then cols is a multiple of CHUNK, so that no
-/// chunk reaches over the edge.
-inline bool rows_are_aligned(const bf16* X, int64_t cols) {
-  return reinterpret_cast<uintptr_t>(X) % 16 == 0 && cols % CHUNK == 0;
+/// Whether each row of X begins at a multiple of 16 bytes. Then no 16 bytes of a row reach over its
+/// end.
+template <class T>
+bool rows_are_aligned(const T* X, int64_t cols) {
+  return reinterpret_cast<uintptr_t>(X) % 16 == 0 && cols * sizeof(T) % 16 == 0;
 }
 
 /// The block's threads bring the tile of X (rows, cols) whose first element is X[row0][col0],

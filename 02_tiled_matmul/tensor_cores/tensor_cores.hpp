@@ -7,6 +7,7 @@
 #include <cuda_bf16.h>
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <variant>
@@ -36,11 +37,6 @@ Launcher wmma, fragments, swizzled, stages, large_tiles, fragments_ahead, groupe
     wide_stores, by_shape;
 
 inline const std::vector<Step<Launcher>> steps = {
-    {.name = "wmma",
-     .launch = wmma,
-     .idea = "a warp multiplies 16×16×16 elements in one call, as CUDA's guide shows it",
-     .tile = {.rows = 128, .cols = 128},
-     .needs = "sm_80"},
     {.name = "fragments",
      .launch = fragments,
      .idea = "the instruction itself, with fragments that ldmatrix reads from padded rows",
@@ -56,12 +52,36 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "three stages: tiles are copied while others are multiplied",
      .tile = {.rows = 128, .cols = 128},
      .needs = "sm_80"},
+    {.name = "large_tiles",
+     .launch = large_tiles,
+     .idea = "more of C a warp and a block, so that each element is read less often",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
+    {.name = "fragments_ahead",
+     .launch = fragments_ahead,
+     .idea = "the fragments of the next products are read during these",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
+    {.name = "grouped_blocks",
+     .launch = grouped_blocks,
+     .idea = "blocks that run together share rows of A and columns of B",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
+    {.name = "wide_stores",
+     .launch = wide_stores,
+     .idea = "C goes through shared memory, 16 bytes a lane",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
 };
 
 /// Rows of C = A·B in double: row i of the result is row rows[i] of C. A and B hold what bf16
 /// numbers can. The bound is that of fp32 sums on tensor cores; in_bf16() adds the rounding of C.
 Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
                    std::span<const int64_t> rows);
+
+/// The letters in the steps' headers: the sizes, and E, the bytes of an element of C.
+std::map<std::string, int64_t> symbols_of(Launcher* step, const bf16* A, const bf16* B, Output C,
+                                          int64_t M, int64_t N, int64_t K);
 
 /// The program's part (program.cpp).
 void body(Chapter& chapter);
