@@ -25,7 +25,8 @@ using TileB = Swizzled<BK, BN>;
 template <int WIDTH, class Out>
 __global__ void __launch_bounds__(THREADS, 2)
     swizzled_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K) {
-  alignas(16) __shared__ bf16 As[TileA::SIZE], Bs[TileB::SIZE];
+  alignas(16) __shared__ bf16 As[TileA::SIZE];
+  alignas(16) __shared__ bf16 Bs[TileB::SIZE];
   const int64_t across = ceil_div(N, BN);  // blocks side by side
   const int64_t row0 = blockIdx.x / across * BM, col0 = blockIdx.x % across * BN;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
