@@ -80,8 +80,16 @@ const char* name_of(WarpKind kind) {
   }
 }
 
+/// The kernel's local variables will lie where this function's lie.
+__attribute__((noinline)) void poison_stack() {
+  uint32_t words[1024];
+  std::fill(std::begin(words), std::end(words), kUnwritten);
+  asm volatile("" : : "r"(words) : "memory");
+}
+
 }  // namespace
 
+constinit bool has_matrix_operations = false;
 constinit thread_local std::atomic<bool> heed = false;
 constinit thread_local Worker* the_worker = nullptr;
 constinit thread_local Worker* kernel_worker = nullptr;
@@ -255,6 +263,7 @@ void Worker::fiber_main(Fiber& fiber) {
       const int thread = next_thread();
       threads_[thread].fiber = &fiber;
       select(thread);
+      if (has_matrix_operations) poison_stack();
       try {
         kernel_worker = this;
         grid_->call(grid_->context);

@@ -3,8 +3,15 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 
 namespace simulator {
+
+/// In a program that has such operations the upper part of each thread's stack is filled with this
+/// before the thread begins, so that a fragment's register that nothing wrote can be told: two NaN
+/// of 16 bits, and one of 32, that no arithmetic makes.
+inline constexpr uint32_t kUnwritten = 0xffd5ffd5;
+extern bool has_matrix_operations;
 
 class Worker;
 
