@@ -32,8 +32,8 @@ void body(Chapter& chapter) {
   Input& input_b = chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix, rounded to bf16");
   chapter.steps(steps);
   chapter.parse();
-  chapter.require_a_step(
-      steps, [&](Launcher* launch) { launch(nullptr, nullptr, Output(), 0, 0, 0); });
+  chapter.require_a_step(steps,
+                         [&](Launcher* launch) { launch(nullptr, nullptr, of_type, 0, 0, 0); });
 
   const double m = M, n = N, k = K, bytes_of_c = c_is_bf16 ? 2 : 4;
   chapter.problem("C[" + shape_text({M, N}) + "] = A[" + shape_text({M, K}) + "] · B[" +
@@ -66,8 +66,6 @@ void body(Chapter& chapter) {
 
   for (const auto& step : steps) {
     if (!chapter.selected(step.name)) continue;
-    const Output any = c_is_bf16 ? Output(static_cast<bf16*>(nullptr)) : Output();
-    chapter.symbols(symbols_of(step.launch, a.data(), b.data(), any, M, N, K));
     chapter.run(row_of(c_is_bf16, {.name = step.name, .tile = step.tile, .needs = step.needs},
                        [&](Output C) { step.launch(a.data(), b.data(), C, M, N, K); }));
   }

@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     stages_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K) {
   extern __shared__ uint4 shared[];
   bf16* const tiles = reinterpret_cast<bf16*>(shared);  // (STAGES, STAGE): of A, and behind it of B
-  const int64_t across = ceil_div(N, BN);  // blocks side by side
+  const int64_t across = ceil_div(N, BN);               // blocks side by side
   const int64_t row0 = blockIdx.x / across * BM, col0 = blockIdx.x % across * BN;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int m = warp / WARPS_N * WM, n = warp % WARPS_N * WN;  // the warp's tile in the block's

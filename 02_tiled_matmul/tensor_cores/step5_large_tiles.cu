@@ -3,7 +3,7 @@
 // FLOP            2·M·N·K
 // global memory   2·K·(M·N/256 + N·M/128) + E·M·N bytes; 85 FLOP a byte
 // asked for       loads 2·K·(M·⌈N/256⌉ + N·⌈M/128⌉) bytes, stores E·M·N bytes
-// shared memory   192 KB a block: four stages of 48 KB; 2/64 elements read a product
+// shared memory   144 KB a block: three stages of 48 KB; 2/64 elements read a product
 // block           256 threads for 128 × 256 elements of C
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
@@ -17,7 +17,7 @@ namespace {
 constexpr int BM = 128, BN = 256;  // the block's tile of C …
 constexpr int WM = 64, WN = 64;    // … and a warp's: 128 sums a thread, half of its registers
 constexpr int BK = 64;             // elements of K at a time: 48 KB for both tiles
-constexpr int STAGES = 4;          // one in use, three on their way: 192 of 227 KB
+constexpr int STAGES = 3;          // one in use, two on their way: 144 of 227 KB
 constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
 
 using TileA = Swizzled<BM, BK>;
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     large_tiles_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K) {
   extern __shared__ uint4 shared[];
   bf16* const tiles = reinterpret_cast<bf16*>(shared);  // (STAGES, STAGE): of A, and behind it of B
-  const int64_t across = ceil_div(N, BN);  // blocks side by side
+  const int64_t across = ceil_div(N, BN);               // blocks side by side
   const int64_t row0 = blockIdx.x / across * BM, col0 = blockIdx.x % across * BN;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int m = warp / WARPS_N * WM, n = warp % WARPS_N * WN;  // the warp's tile in the block's

@@ -17,7 +17,7 @@ namespace {
 constexpr int BM = 128, BN = 256;  // the block's tile of C …
 constexpr int WM = 64, WN = 64;    // … and a warp's: 128 sums a thread, half of its registers
 constexpr int BK = 64;             // elements of K at a time: 48 KB for both tiles
-constexpr int STAGES = 4;          // one in use, three on their way: 192 of 227 KB
+constexpr int STAGES = 3;          // one in use, two on their way: 144 of 227 KB
 constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
 
 using TileA = Swizzled<BM, BK>;
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     fragments_ahead_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K) {
   extern __shared__ uint4 shared[];
   bf16* const tiles = reinterpret_cast<bf16*>(shared);  // (STAGES, STAGE): of A, and behind it of B
-  const int64_t across = ceil_div(N, BN);  // blocks side by side
+  const int64_t across = ceil_div(N, BN);               // blocks side by side
   const int64_t row0 = blockIdx.x / across * BM, col0 = blockIdx.x % across * BN;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int m = warp / WARPS_N * WM, n = warp % WARPS_N * WN;  // the warp's tile in the block's
@@ -108,7 +108,8 @@ void fragments_ahead(const bf16* A, const bf16* B, Output C, int64_t M, int64_t 
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
   std::visit(
       [&]<class Out>(Out* to) {
-        const auto kernel = aligned ? fragments_ahead_kernel<CHUNK, Out> : fragments_ahead_kernel<1, Out>;
+        const auto kernel =
+            aligned ? fragments_ahead_kernel<CHUNK, Out> : fragments_ahead_kernel<1, Out>;
         allow_shared_memory(kernel, SHARED_BYTES, "fragments_ahead");
         if (blocks == 0) return;
         kernel<<<blocks, THREADS, SHARED_BYTES>>>(A, B, to, M, N, K);

@@ -18,7 +18,7 @@ namespace {
 constexpr int BM = 128, BN = 256;  // the block's tile of C …
 constexpr int WM = 64, WN = 64;    // … and a warp's: 128 sums a thread, half of its registers
 constexpr int BK = 64;             // elements of K at a time: 48 KB for both tiles
-constexpr int STAGES = 4;          // one in use, three on their way: 192 of 227 KB
+constexpr int STAGES = 3;          // one in use, two on their way: 144 of 227 KB
 constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
 
 constexpr int GROUP = 8;  // tiles of C one below the other that come one after the other
@@ -33,7 +33,8 @@ struct Place {
 /// Which tile of C block number `block` computes. C is cut into strips of GROUP tiles; in each the
 /// blocks go down first, and then to the right. The last strip may be less high.
 __device__ Place place_of(int64_t block, int64_t tiles_down, int64_t tiles_across) {
-  const int64_t first = block / (GROUP * tiles_across) * GROUP, in_strip = block - first * tiles_across;
+  const int64_t first = block / (GROUP * tiles_across) * GROUP;
+  const int64_t in_strip = block - first * tiles_across;
   const int64_t height = min(tiles_down - first, int64_t{GROUP});
   return {.down = first + in_strip % height, .across = in_strip / height};
 }
@@ -55,7 +56,7 @@ __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const uint32_t (&a)[W
 template <int WIDTH, class Out>
 __global__ void __launch_bounds__(THREADS, 1)
     wide_stores_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,
-                bool aligned_c) {
+                       bool aligned_c) {
   extern __shared__ uint4 shared[];
   bf16* const tiles = reinterpret_cast<bf16*>(shared);  // (STAGES, STAGE): of A, and behind it of B
   const Place place = place_of(blockIdx.x, ceil_div(M, BM), ceil_div(N, BN));

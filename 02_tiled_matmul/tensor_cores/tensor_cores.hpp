@@ -72,6 +72,10 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "C goes through shared memory, 16 bytes a lane",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_80"},
+    {.name = "by_shape",
+     .launch = by_shape,
+     .idea = "smaller tiles for a small C; narrower copies where rows are not aligned",
+     .needs = "sm_80"},
 };
 
 /// Rows of C = A·B in double: row i of the result is row rows[i] of C. A and B hold what bf16
@@ -79,9 +83,12 @@ inline const std::vector<Step<Launcher>> steps = {
 Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
                    std::span<const int64_t> rows);
 
-/// The letters in the steps' headers: the sizes, and E, the bytes of an element of C.
-std::map<std::string, int64_t> symbols_of(Launcher* step, const bf16* A, const bf16* B, Output C,
-                                          int64_t M, int64_t N, int64_t K);
+/// Does step 9 take its small tiles for a C of this size, on a device of so many multiprocessors?
+bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors);
+
+/// The letters in the steps' headers: the sizes; E, the bytes of an element of C; step 9's tile,
+/// BM × BN.
+std::map<std::string, int64_t> symbols_of(Output C, int64_t M, int64_t N, int64_t K);
 
 /// The program's part (program.cpp).
 void body(Chapter& chapter);

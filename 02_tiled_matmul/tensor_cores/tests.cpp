@@ -59,19 +59,25 @@ std::vector<Step<Launcher>> steps_and_cublas() {
 TEST_CASE("tensor cores: every step is right for every shape", "[shapes]") {
   const auto step = EACH_STEP(steps_and_cublas());
   for (const Shape& shape :
-       std::vector<Shape>{{128, 128, 64},                // whole tiles
-                          {256, 256, 256},               // several, and each stage more than once
-                          {37, 45, 29},                  // all different, no whole tile
-                          {257, 129, 65},                // more than one in all directions
-                          {136, 264, 72},                // … with rows that allow 16-byte accesses
-                          {132, 268, 76},                // … 8-byte accesses
-                          {130, 266, 74},                // … 4-byte accesses
-                          {20, 40, 2},    {24, 24, 8},   // K less than one instruction's
-                          {9, 8, 16},     {9, 24, 200},  // K of several tiles and a tail
-                          {30, 41, 301},                 // … whose rows begin anywhere
-                          {1, 130, 7},    {130, 1, 7},   // one row, one column
-                          {1, 1, 1},      {0, 5, 3},     {5, 0, 3},
-                          {0, 0, 0},      {5, 35, 0}})
+       std::vector<Shape>{{128, 128, 64},   // whole tiles
+                          {256, 256, 256},  // several, and each stage more than once
+                          {37, 45, 29},     // all different, no whole tile
+                          {257, 129, 65},   // more than one in all directions
+                          {136, 264, 72},   // … with rows that allow 16-byte accesses
+                          {132, 268, 76},   // … 8-byte accesses
+                          {130, 266, 74},   // … 4-byte accesses
+                          {20, 40, 2},
+                          {24, 24, 8},  // K less than one instruction's
+                          {9, 8, 16},
+                          {9, 24, 200},   // K of several tiles and a tail
+                          {30, 41, 301},  // … whose rows begin anywhere
+                          {1, 130, 7},
+                          {130, 1, 7},  // one row, one column
+                          {1, 1, 1},
+                          {0, 5, 3},
+                          {5, 0, 3},
+                          {0, 0, 0},
+                          {5, 35, 0}})
     check_step(step, shape);
 }
 
@@ -105,7 +111,7 @@ TEST_CASE("tensor cores: every step rounds to bf16 once, and to nearest even") {
   const auto step = EACH_STEP(steps_and_cublas());
   // 1 and 2^-8 and 2^-16, of which bf16 keeps 1: a sum that is exact in fp32, and just above, at
   // and just below the middle between two bf16 numbers.
-  const std::vector<float> A = {1, 1, 1,  1, 1, 0,  1, 1, -1,  0x1.02p0f, 1, 0};
+  const std::vector<float> A = {1, 1, 1, 1, 1, 0, 1, 1, -1, 0x1.02p0f, 1, 0};
   const std::vector<float> B = {1, 0x1p-8f, 0x1p-16f};
   const std::vector<float> want = {0x1.02p0f, 1, 1, 0x1.04p0f};
   const DeviceBuffer<bf16> a(narrowed<bf16>(A)), b(narrowed<bf16>(B));
@@ -123,9 +129,9 @@ TEST_CASE("tensor cores: every step asks for what its header says", "[counts]") 
     const DeviceBuffer<bf16> b(narrowed<bf16>(bf16_values({K, N}, 2)));
     DeviceBuffer<float> c(M * N);
     DeviceBuffer<bf16> narrow_c(M * N);
-    check_asked_for(symbols_of(step.launch, a.data(), b.data(), c.data(), M, N, K),
+    check_asked_for(symbols_of(c.data(), M, N, K),
                     [&] { step.launch(a.data(), b.data(), c.data(), M, N, K); });
-    check_asked_for(symbols_of(step.launch, a.data(), b.data(), narrow_c.data(), M, N, K),
+    check_asked_for(symbols_of(narrow_c.data(), M, N, K),
                     [&] { step.launch(a.data(), b.data(), narrow_c.data(), M, N, K); });
   }
 }
@@ -150,8 +156,7 @@ TEST_CASE("tensor cores: the reference is right where the product is known") {
     const Expected some = reference(A, B, N, K, rows);
     REQUIRE(some.value.size() == rows.size() * N);
     for (size_t i = 0; i < rows.size(); ++i)
-      for (int64_t j = 0; j < N; ++j)
-        CHECK(some.value[i * N + j] == full.value[rows[i] * N + j]);
+      for (int64_t j = 0; j < N; ++j) CHECK(some.value[i * N + j] == full.value[rows[i] * N + j]);
   }
   SECTION("K = 0 gives zeros") {
     const Expected got = reference({}, {}, N, 0, all_rows(M));
