@@ -8,6 +8,7 @@
 #include "common/kernel/check.hpp"
 #include "common/measure/row_major_blas.hpp"
 #include "common/program/chapter.hpp"
+#include "tf32/tf32.hpp"
 
 namespace tutorial::tiled_matmul {
 namespace {
@@ -92,5 +93,7 @@ int main(int argc, char** argv) {
   return tutorial::run_chapter(
       argc, argv, "02_tiled_matmul",
       {{"", "C = alpha·A·B + beta·C in tiles: shared memory, then registers",
-        tutorial::tiled_matmul::body}});
+        tutorial::tiled_matmul::body},
+       {"tf32", "float32 matrices on tensor cores: one and three products of TF32 numbers",
+        tutorial::tiled_matmul::tf32::body}});
 }
