@@ -30,7 +30,7 @@ namespace tutorial::tiled_matmul::tf32 {
 /// 2^-100 the smaller one of the two numbers leaves fp32's range, and the error grows.
 using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K);
 
-Launcher one_product, three_products;
+Launcher one_product, three_products, partial_sums;
 
 /// A feature of a step, in the list: how many products of TF32 numbers it takes for one of float32.
 inline constexpr unsigned ONE_PRODUCT = 1, THREE_PRODUCTS = 3;
@@ -45,6 +45,12 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "three_products",
      .launch = three_products,
      .idea = "each operand is the sum of two TF32 numbers: three products",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+    {.name = "partial_sums",
+     .launch = partial_sums,
+     .idea = "tensor cores add up a tile; the tiles' sums are added in fp32",
      .tile = {.rows = 128, .cols = 128},
      .needs = "sm_80",
      .features = THREE_PRODUCTS},
