@@ -9,6 +9,7 @@
 #include "common/measure/row_major_blas.hpp"
 #include "common/program/chapter.hpp"
 #include "tensor_cores/tensor_cores.hpp"
+#include "tf32/tf32.hpp"
 
 namespace tutorial::tiled_matmul {
 namespace {
@@ -95,5 +96,7 @@ int main(int argc, char** argv) {
       {{"", "C = alpha·A·B + beta·C in tiles: shared memory, then registers",
         tutorial::tiled_matmul::body},
        {"tensor_cores", "C = A·B on tensor cores: bf16 in, fp32 added up, fp32 or bf16 out",
-        tutorial::tiled_matmul::tensor_cores::body}});
+        tutorial::tiled_matmul::tensor_cores::body},
+       {"tf32", "float32 matrices on tensor cores: one and three products of TF32 numbers",
+        tutorial::tiled_matmul::tf32::body}});
 }
