@@ -47,6 +47,7 @@ void body(Chapter& chapter) {
   const std::vector<bf16> narrow_a = narrowed<bf16>(input_a.host()),
                           narrow_b = narrowed<bf16>(input_b.host());
   const DeviceBuffer<bf16> a(narrow_a), b(narrow_b);
+  chapter.symbols(symbols_of(a.data(), b.data(), of_type, M, N, K));
 
   // The whole result where the host can afford a reference. Else some rows of it, from all over C,
   // and the others by their sums with random signs.
