@@ -31,7 +31,7 @@ void allow_shared_memory(void (*kernel)(Parameters...), int bytes, const char* s
   if (bytes > allowed)
     throw DeviceTooSmall(std::string(step) + " needs " + std::to_string(bytes) +
                          " bytes of shared memory a block, and this device allows " +
-                         std::to_string(allowed) + "; take --kernel swizzled");
+                         std::to_string(allowed) + "; take --kernel by_shape");
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 

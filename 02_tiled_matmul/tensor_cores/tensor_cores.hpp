@@ -34,7 +34,7 @@ using Output = std::variant<float*, bf16*>;
 using Launcher = void(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K);
 
 Launcher wmma, fragments, swizzled, stages, large_tiles, fragments_ahead, grouped_blocks,
-    wide_stores, by_shape;
+    wide_stores, narrow_copies, by_shape;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "fragments",
@@ -72,9 +72,14 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "C goes through shared memory, 16 bytes a lane",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_80"},
+    {.name = "narrow_copies",
+     .launch = narrow_copies,
+     .idea = "copies of 8 or 4 bytes where rows do not allow 16",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
     {.name = "by_shape",
      .launch = by_shape,
-     .idea = "smaller tiles for a small C; narrower copies where rows are not aligned",
+     .idea = "a smaller tile where the large one would leave multiprocessors idle",
      .needs = "sm_80"},
 };
 
@@ -83,10 +88,10 @@ inline const std::vector<Step<Launcher>> steps = {
 Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
                    std::span<const int64_t> rows);
 
-/// Does step 9 take its small tiles for a C of this size, on a device of so many multiprocessors?
+/// Does step 10 take its small tiles for a C of this size, on a device of so many multiprocessors?
 bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors);
 
-/// The letters in the steps' headers: the sizes; E, the bytes of an element of C; step 9's tile,
+/// The letters in the steps' headers: the sizes; E, the bytes of an element of C; step 10's tile,
 /// BM × BN.
 std::map<std::string, int64_t> symbols_of(Output C, int64_t M, int64_t N, int64_t K);
 

@@ -25,8 +25,14 @@ std::vector<float> bf16_values(std::vector<int64_t> shape, uint64_t seed) {
   return rounded_to<bf16>(make_values(shape, Init::normal, seed));
 }
 
+/// Does the step need more shared memory than the device has?
+bool is_too_large_here(const Step<Launcher>& step) {
+  return is_device_too_small(step.name, [&] { step.launch(nullptr, nullptr, Output(), 0, 0, 0); });
+}
+
 void check_step(const Step<Launcher>& step, Shape shape, const std::vector<float>& A,
                 const std::vector<float>& B, Offsets offsets = {}) {
+  if (is_too_large_here(step)) return;
   const auto [M, N, K] = shape;
   INFO(step.name << " M=" << M << " N=" << N << " K=" << K << " offsets " << offsets.a << ", "
                  << offsets.b << ", " << offsets.c);
@@ -109,6 +115,7 @@ TEST_CASE("tensor cores: every step gives NaN for 0 times infinity, and infinity
 
 TEST_CASE("tensor cores: every step rounds to bf16 once, and to nearest even") {
   const auto step = EACH_STEP(steps_and_cublas());
+  if (is_too_large_here(step)) return;
   // 1 and 2^-8 and 2^-16, of which bf16 keeps 1: a sum that is exact in fp32, and just above, at
   // and just below the middle between two bf16 numbers.
   const std::vector<float> A = {1, 1, 1, 1, 1, 0, 1, 1, -1, 0x1.02p0f, 1, 0};
@@ -120,8 +127,28 @@ TEST_CASE("tensor cores: every step rounds to bf16 once, and to nearest even") {
   CHECK(widened<bf16>(c.to_host()) == want);
 }
 
+TEST_CASE("tensor cores: by_shape takes small tiles where large ones leave multiprocessors idle") {
+  constexpr int SMS = 132;  // of an H100 or H200
+  CHECK(takes_small_tiles(1024, 1024, SMS));
+  CHECK(takes_small_tiles(257, 4099, SMS));
+  CHECK(!takes_small_tiles(1000, 3000, SMS));
+  CHECK(!takes_small_tiles(2048, 2048, SMS));
+  CHECK(!takes_small_tiles(4096, 4096, SMS));
+  CHECK(!takes_small_tiles(8192, 8192, SMS));
+}
+
+// All other shapes here are so small that by_shape takes its small tiles. These are large enough
+// for a device of 132 multiprocessors, with copies of every width.
+TEST_CASE("tensor cores: by_shape is right with large tiles", "[shapes]") {
+  const Step<Launcher> step = runnable(steps.back());
+  REQUIRE(step.launch == &by_shape);
+  for (const Shape& shape : {Shape{65, 17104, 200}, {65, 17102, 10}, {65, 17101, 9}})
+    check_step(step, shape);
+}
+
 TEST_CASE("tensor cores: every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
+  if (is_too_large_here(step)) return;
   for (const auto& [M, N, K] :
        {Shape{128, 256, 64}, {136, 264, 72}, {130, 70, 45}, {20, 20, 132}, {1, 130, 7}}) {
     CAPTURE(step.name, M, N, K);

@@ -1,5 +1,4 @@
-// Step 9 = step 8 + a smaller tile where the large one would leave multiprocessors idle, and
-// narrower copies where rows are not aligned.
+// Step 10 = step 9 + a smaller tile where the large one would leave multiprocessors idle.
 //
 // FLOP            2·M·N·K
 // global memory   2·K·(M·N/BN + N·M/BM) + E·M·N bytes; BM × BN elements of C a block
@@ -130,36 +129,18 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
              reinterpret_cast<Out*>(shared) + warp * STAGED<WN / 8>, aligned_c);
 }
 
-template <class T, int WIDTH, class Out>
+template <class T, class Out>
 void launch(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K) {
-  const auto kernel = by_shape_kernel<T, WIDTH, Out>;
+  const int width = std::min(copy_width(A, K), copy_width(B, N));
+  const auto kernel = width == 8   ? by_shape_kernel<T, 8, Out>
+                      : width == 4 ? by_shape_kernel<T, 4, Out>
+                      : width == 2 ? by_shape_kernel<T, 2, Out>
+                                   : by_shape_kernel<T, 1, Out>;
   allow_shared_memory(kernel, T::SHARED_BYTES, "by_shape");
   const int64_t blocks = ceil_div(M, T::BM) * ceil_div(N, T::BN);
   if (blocks == 0) return;
   kernel<<<blocks, T::THREADS, T::SHARED_BYTES>>>(A, B, C, M, N, K, rows_are_aligned(C, N));
   CUDA_CHECK_LAUNCH();
-}
-
-/// The most elements that one copy can bring of rows of X: 8, 4, 2 or 1.
-int copy_width(const bf16* X, int64_t cols) {
-  for (int width : {8, 4, 2})
-    if (reinterpret_cast<uintptr_t>(X) % (2 * width) == 0 && cols % width == 0) return width;
-  return 1;
-}
-
-/// With the widest copies that the rows of A and of B both allow.
-template <class T, class Out>
-void launch_with_width(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K) {
-  switch (std::min(copy_width(A, K), copy_width(B, N))) {
-    case 8:
-      return launch<T, 8>(A, B, C, M, N, K);
-    case 4:
-      return launch<T, 4>(A, B, C, M, N, K);
-    case 2:
-      return launch<T, 2>(A, B, C, M, N, K);
-    default:
-      return launch<T, 1>(A, B, C, M, N, K);
-  }
 }
 
 using Large = BlockTile<128, 256, 64, 64, 3, 1>;  // step 8's
@@ -183,8 +164,8 @@ bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors) {
   return rounds(small, multiprocessors, 2, 0.36, 0.65) < rounds(large, multiprocessors, 1, 1, 1);
 }
 
-// The rule: the widest copies that the rows of A and of B both allow; and the tile with which the
-// busiest multiprocessor is done first, of those that the device has shared memory for.
+// The rule: the tile with which the busiest multiprocessor is done first, of those that the device
+// has shared memory for; and step 9's for the copies.
 void by_shape(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
   require_bf16("by_shape");
   const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
@@ -192,9 +173,9 @@ void by_shape(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int6
   std::visit(
       [&](auto* to) {
         if (takes_small_tiles(M, N, multiprocessors) || Large::SHARED_BYTES > shared_bytes)
-          launch_with_width<Small>(A, B, to, M, N, K);
+          launch<Small>(A, B, to, M, N, K);
         else
-          launch_with_width<Large>(A, B, to, M, N, K);
+          launch<Large>(A, B, to, M, N, K);
       },
       C);
 }
