@@ -245,6 +245,8 @@ TEST_CASE("addresses of lanes that are not needed are not looked at", "[checks][
 }
 
 TEST_CASE("stmatrix is a write in all checks", "[checks][matrix]") {
+  const Restored restored;
+  simulator::set_thread_order(0);
   DeviceBuffer<uint32_t> out(32);
   stores_and_reads<true><<<1, 32>>>(out.data());
   CHECK(Outcome{}.report == "");
