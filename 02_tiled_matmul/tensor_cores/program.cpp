@@ -32,6 +32,7 @@ void body(Chapter& chapter) {
   Input& input_b = chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix, rounded to bf16");
   chapter.steps(steps);
   chapter.parse();
+  const Output of_type = c_is_bf16 ? Output(static_cast<bf16*>(nullptr)) : Output();
   chapter.require_a_step(steps,
                          [&](Launcher* launch) { launch(nullptr, nullptr, of_type, 0, 0, 0); });
 
