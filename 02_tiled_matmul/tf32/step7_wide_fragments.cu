@@ -67,32 +67,34 @@ __global__ void __launch_bounds__(T::THREADS, 2)
   const int m = warp / T::WARPS_N * T::WM, n = warp % T::WARPS_N * T::WN;  // the warp's tile
 
   TileCopies<T, WIDTH> copies(A, B, M, N, K, row0, col0, &As[0][0][0], &Bs[0][0][0]);
+  uint32_t raw_a[T::DOWN][4];  // as they are, not yet split
+  float raw_b[T::ACROSS][2];
+  const auto read_fragments = [&](int stage, int k) {
+#pragma unroll
+    for (int i = 0; i < T::DOWN; ++i)  // lanes 0-15 point to the left halves of 16 rows
+      ldmatrix(raw_a[i], &As[stage][m + 16 * i + lane % 16][k + lane / 16 * 4]);
+#pragma unroll
+    for (int j = 0; j < T::ACROSS; j += 4)
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        float four[4];  // column g of four fragments
+        load4(four, &Bs[stage][k + t + r * 4][n + 8 * j + 4 * g]);
+#pragma unroll
+        for (int c = 0; c < 4; ++c) raw_b[j + c][r] = four[c];
+      }
+  };
+
   const int64_t tiles = ceil_div(K, T::BK);
   if (tiles > 0) copies.begin(0);
   float sum[T::DOWN][T::ACROSS][4] = {};
   for (int64_t tile = 0; tile < tiles; ++tile) {
     const int stage = tile % 2;
-    __pipeline_commit();
-    __pipeline_wait_prior(0);  // this thread's copies have come …
-    __syncthreads();           // … and all threads', and nobody reads the other stage any more
+    wait_for_copies();
     if (tile + 1 < tiles) copies.begin(1 - stage);
     float part[T::DOWN][T::ACROSS][4] = {};  // of these 32 elements of K
 #pragma unroll
     for (int k = 0; k < T::BK; k += 8) {
-      uint32_t raw_a[T::DOWN][4];  // as they are, not yet split
-      float raw_b[T::ACROSS][2];
-#pragma unroll
-      for (int i = 0; i < T::DOWN; ++i)  // lanes 0-15 point to the left halves of 16 rows
-        ldmatrix(raw_a[i], &As[stage][m + 16 * i + lane % 16][k + lane / 16 * 4]);
-#pragma unroll
-      for (int j = 0; j < T::ACROSS; j += 4)
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          float four[4];  // column g of four fragments
-          load4(four, &Bs[stage][k + t + r * 4][n + 8 * j + 4 * g]);
-#pragma unroll
-          for (int c = 0; c < 4; ++c) raw_b[j + c][r] = four[c];
-        }
+      read_fragments(stage, k);
       uint32_t a[T::DOWN][4], a_low[T::DOWN][4], b[T::ACROSS][2], b_low[T::ACROSS][2];
 #pragma unroll
       for (int i = 0; i < T::DOWN; ++i)

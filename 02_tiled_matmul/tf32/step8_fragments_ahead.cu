@@ -68,11 +68,6 @@ __global__ void __launch_bounds__(T::THREADS, 2)
   const int m = warp / T::WARPS_N * T::WM, n = warp % T::WARPS_N * T::WN;  // the warp's tile
 
   TileCopies<T, WIDTH> copies(A, B, M, N, K, row0, col0, &As[0][0][0], &Bs[0][0][0]);
-  const auto wait_for_copies = [&] {
-    __pipeline_commit();
-    __pipeline_wait_prior(0);  // this thread's copies have come …
-    __syncthreads();           // … and all threads', and nobody reads the other stage any more
-  };
   uint32_t raw_a[T::DOWN][4];  // the next ones, not yet split
   float raw_b[T::ACROSS][2];
   const auto read_fragments = [&](int stage, int k) {
@@ -100,7 +95,6 @@ __global__ void __launch_bounds__(T::THREADS, 2)
   // The products of a pair of tiles, whose first fragments were read already.
   const auto multiply_tiles = [&](int stage, auto more_tiles) {
     constexpr bool MORE = decltype(more_tiles)::value;
-    if (MORE) copies.begin(1 - stage);
     float part[T::DOWN][T::ACROSS][4] = {};  // of these 32 elements of K
 #pragma unroll
     for (int k = 0; k < T::BK; k += 8) {
@@ -118,6 +112,7 @@ __global__ void __launch_bounds__(T::THREADS, 2)
         wait_for_copies();
         read_fragments(1 - stage, 0);
       }
+      if (k == 0 && MORE) copies.begin(1 - stage);
       multiply(part, a_low, b);  // the small products first, lest the large ones swallow their bits
       multiply(part, a, b_low);
       multiply(part, a, b);  // a_low·b_low is below what fp32 keeps

@@ -98,6 +98,13 @@ class TileCopies {
   float *to_a_, *to_b_;                  // where to, in the first stage
 };
 
+/// Waits until all threads' copies have come. Then nobody reads the tiles before them any more.
+__device__ inline void wait_for_copies() {
+  __pipeline_commit();
+  __pipeline_wait_prior(0);  // this thread's …
+  __syncthreads();           // … and everyone else's
+}
+
 /// The sums of a warp's tile of C, which begins at C[row0][col0]: sum[i][j] is the lane's share of
 /// the 16 × 8 elements 16·i further down and 8·j further right.
 template <int DOWN, int ACROSS>
