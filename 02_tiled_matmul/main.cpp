@@ -8,6 +8,7 @@
 #include "common/kernel/check.hpp"
 #include "common/measure/row_major_blas.hpp"
 #include "common/program/chapter.hpp"
+#include "tensor_cores/tensor_cores.hpp"
 #include "tf32/tf32.hpp"
 
 namespace tutorial::tiled_matmul {
@@ -94,6 +95,8 @@ int main(int argc, char** argv) {
       argc, argv, "02_tiled_matmul",
       {{"", "C = alpha·A·B + beta·C in tiles: shared memory, then registers",
         tutorial::tiled_matmul::body},
+       {"tensor_cores", "C = A·B on tensor cores: bf16 in, fp32 added up, fp32 or bf16 out",
+        tutorial::tiled_matmul::tensor_cores::body},
        {"tf32", "float32 matrices on tensor cores: one and three products of TF32 numbers",
         tutorial::tiled_matmul::tf32::body}});
 }
