@@ -1,0 +1,29 @@
+// What launchers of this part look at before they launch.
+#pragma once
+
+#include <cstdint>
+
+#include "common/kernel/check.hpp"
+#include "launch_checks.hpp"
+#include "tensor_cores/tensor_cores.hpp"
+
+namespace tutorial::flash_attention::tensor_cores {
+
+/// Do all begin at multiples of 16 bytes?
+bool all_aligned(const bf16* q, const bf16* k, const bf16* v, const bf16* out);
+
+/// Throws Error when the shape is invalid, or its head size not a multiple of 8 up to `largest`.
+void require_head_size(const Attention& shape, const char* step, int64_t largest);
+
+/// What steps 1 to 8 cannot do: head sizes above 128, and tensors that are not all_aligned.
+void require_supported(const Attention& shape, const char* step, const bf16* q, const bf16* k,
+                       const bf16* v, const bf16* out);
+
+/// Calls launch with D, 64 or 128, that the head size is padded to in steps 1 to 8.
+template <class Launch>
+void with_padded_head_size(const Attention& shape, const Launch& launch) {
+  if (shape.HS <= 64) return launch.template operator()<64>();
+  return launch.template operator()<128>();
+}
+
+}  // namespace tutorial::flash_attention::tensor_cores
