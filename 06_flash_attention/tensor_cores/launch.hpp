@@ -19,11 +19,13 @@ void require_head_size(const Attention& shape, const char* step, int64_t largest
 void require_supported(const Attention& shape, const char* step, const bf16* q, const bf16* k,
                        const bf16* v, const bf16* out);
 
-/// Calls launch with D, 64 or 128, that the head size is padded to in steps 1 to 8.
-template <class Launch>
-void with_padded_head_size(const Attention& shape, const Launch& launch) {
-  if (shape.HS <= 64) return launch.template operator()<64>();
-  return launch.template operator()<128>();
+/// Calls launch with D, the first of SIZES (in order) that holds the head size, as a compile-time
+/// constant. One does.
+template <int SIZE, int... SIZES, class Launch>
+void with_padded_head_size(int64_t HS, const Launch& launch) {
+  if constexpr (sizeof...(SIZES) > 0)
+    if (HS > SIZE) return with_padded_head_size<SIZES...>(HS, launch);
+  launch.template operator()<SIZE>();
 }
 
 }  // namespace tutorial::flash_attention::tensor_cores

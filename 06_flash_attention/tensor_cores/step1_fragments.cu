@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(THREADS)
 void fragments(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
                float* lse) {
   require_supported(shape, "fragments", q, k, v, out);
-  with_padded_head_size(shape, [&]<int D>() {
+  with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
     const auto kernel = fragments_kernel<Plain<D>>;
     allow_shared_memory(kernel, Plain<D>::BYTES, "head size", shape.HS);
     const unsigned blocks = query_blocks(shape, Br);

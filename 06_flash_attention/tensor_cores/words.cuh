@@ -40,8 +40,9 @@ struct BlockOf {
 };
 
 /// Begins to copy ROWS rows of HS numbers. Rows that are not there, and columns from HS on, become
-/// zeros: a masked key still meets its value as 0 · v.
-template <class Tile, int ROWS, int THREADS>
+/// zeros: a masked key still meets its value as 0 · v. Unless they are ALIGNED, a multiple of 16
+/// bytes, the numbers go one by one, through registers.
+template <class Tile, int ROWS, int THREADS, bool ALIGNED = true>
 __device__ void copy_rows(bf16* tile, const bf16* from, int64_t rows_there, int HS) {
   constexpr int CHUNKS = Tile::D / CHUNK;
   const int there = static_cast<int>(rows_there < ROWS ? rows_there : ROWS);
@@ -49,7 +50,12 @@ __device__ void copy_rows(bf16* tile, const bf16* from, int64_t rows_there, int 
   for (int n = threadIdx.x; n < ROWS * CHUNKS; n += THREADS) {
     const int row = n / CHUNKS, chunk = n % CHUNKS;
     const bool inside = row < there && chunk * CHUNK < HS;
-    copy_async<CHUNK>(&tile[Tile::place(row, chunk)], from + row * HS + chunk * CHUNK, inside);
+    bf16* const to = &tile[Tile::place(row, chunk)];
+    if constexpr (ALIGNED)
+      copy_async<CHUNK>(to, from + row * HS + chunk * CHUNK, inside);
+    else
+      for (int e = 0; e < CHUNK; ++e)
+        to[e] = inside ? from[row * HS + chunk * CHUNK + e] : __float2bfloat16(0.0f);
   }
 }
 
@@ -94,8 +100,9 @@ __device__ void hide_masked(float (&S)[N][4], const Attention& shape, int64_t i0
 }
 
 /// Stores O / l, rounded to bf16, and lse = unit·m + log(l). The 16 rows begin at query i0; out and
-/// lse are the head's; m and l are the same in the four lanes of a row.
-template <int D>
+/// lse are the head's; m and l are the same in the four lanes of a row. ALIGNED: out's pairs of
+/// numbers are.
+template <bool ALIGNED = true, int D>
 __device__ void store_rows(bf16* out, float* lse, const Rows16<D>& rows, int64_t i0, int64_t Tq,
                            int HS, float unit) {
   const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
@@ -106,10 +113,17 @@ __device__ void store_rows(bf16* out, float* lse, const Rows16<D>& rows, int64_t
     const float l = rows.l[h], inverse = l == 0 ? 0.0f : 1 / l;  // 0: no key counted
     if (t == 0) lse[i] = unit * rows.m[h] + logf(l);
 #pragma unroll
-    for (int n = 0; n < D / 8; ++n)
-      if (n * 8 < HS)
-        *reinterpret_cast<uint32_t*>(&out[i * HS + n * 8 + 2 * t]) =
-            pack<bf16>(rows.O[n][2 * h] * inverse, rows.O[n][2 * h + 1] * inverse);
+    for (int n = 0; n < D / 8; ++n) {
+      if (n * 8 >= HS) break;
+      bf16* const to = &out[i * HS + n * 8 + 2 * t];
+      const float low = rows.O[n][2 * h] * inverse, high = rows.O[n][2 * h + 1] * inverse;
+      if constexpr (ALIGNED) {
+        *reinterpret_cast<uint32_t*>(to) = pack<bf16>(low, high);
+      } else {
+        to[0] = __float2bfloat16(low);
+        to[1] = __float2bfloat16(high);
+      }
+    }
   }
 }
 
