@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -72,13 +73,23 @@ const char* name_of(WarpKind kind) {
       return "__match_any_sync()";
     case WarpKind::converge:
       return "coalesced_threads()";
+    case WarpKind::matrix:
+      return "an operation on matrices";
     default:
       return "a warp reduction";
   }
 }
 
+/// The kernel's local variables will lie where this function's lie.
+__attribute__((noinline)) void poison_stack() {
+  uint32_t words[1024];
+  std::fill(std::begin(words), std::end(words), kUnwritten);
+  asm volatile("" : : "r"(words) : "memory");
+}
+
 }  // namespace
 
+constinit bool has_matrix_operations = false;
 constinit thread_local std::atomic<bool> heed = false;
 constinit thread_local Worker* the_worker = nullptr;
 constinit thread_local Worker* kernel_worker = nullptr;
@@ -252,6 +263,7 @@ void Worker::fiber_main(Fiber& fiber) {
       const int thread = next_thread();
       threads_[thread].fiber = &fiber;
       select(thread);
+      if (has_matrix_operations) poison_stack();
       try {
         kernel_worker = this;
         grid_->call(grid_->context);
@@ -319,8 +331,7 @@ int Worker::barrier(BarrierKind kind, int predicate, Where where) {
   self.barrier_kind = kind;
   self.predicate = predicate;
   const int me = current_;
-  if (checks) checks->settle();
-  if (trace) trace->settle();
+  settle();
   if (++waiting_ + finished_ == static_cast<int>(threads_.size())) {
     finish_barrier();
   } else {
@@ -375,8 +386,7 @@ uint64_t Worker::warp(WarpKind kind, unsigned mask, uint64_t value, int source, 
     throw Fault(cudaErrorLaunchFailure, text.str());
   }
   const int me = current_;
-  if (checks) checks->settle();
-  if (trace) trace->settle();
+  settle();
   Thread& self = threads_[me];
   self.state = State::at_warp_operation;
   ++waiting_lanes_;
@@ -390,6 +400,41 @@ uint64_t Worker::warp(WarpKind kind, unsigned mask, uint64_t value, int source, 
   return threads_[me].value;
 }
 
+void Worker::matrix(const MatrixOperation& operation, void* part, const void* instruction) {
+  threads_[current_].operation = &operation;
+  threads_[current_].instruction = instruction;
+  warp(WarpKind::matrix, 0xffffffff, reinterpret_cast<uint64_t>(part), 0, false, Where());
+}
+
+void Worker::run_matrix(int warp, unsigned lanes) {
+  const Thread& asked = threads_[warp + std::countr_zero(lanes)];
+  if (lanes != 0xffffffff && checks)
+    checks->lanes_absent(asked.operation->name, warp, lanes, place_of_operation(asked));
+  MatrixParts parts{};
+  for (size_t l = 0; l < 32; ++l)
+    if (lanes >> l & 1)
+      parts[l] = reinterpret_cast<void*>(threads_[static_cast<size_t>(warp) + l].value);
+  const int me = current_;
+  asked.operation->run(*this, parts);
+  current_ = me;
+}
+
+void Worker::settle() {
+  if (checks) checks->settle();
+  if (trace) trace->settle();
+}
+
+/// Has `other` come to the operation that `asked` waits at?
+bool Worker::is_at_same(const Thread& other, const Thread& asked) const {
+  if (other.state != State::at_warp_operation || other.mask != asked.mask ||
+      other.warp_kind != asked.warp_kind)
+    return false;
+  if (asked.warp_kind != WarpKind::matrix || other.instruction == asked.instruction) return true;
+  // The compiler may have made two instructions of one line.
+  const SourcePlace a = place_of_operation(other), b = place_of_operation(asked);
+  return other.operation == asked.operation && a.line == b.line && a.path == b.path;
+}
+
 /// If every living lane that `thread`'s mask names has come to the same operation: does it.
 bool Worker::try_finish_warp(int thread) {
   const Thread& asked = threads_[thread];
@@ -400,9 +445,7 @@ bool Worker::try_finish_warp(int thread) {
   for (int l = lanes - 1; l >= 0; --l) {  // the last lanes are those that come last
     const Thread& other = threads_[warp + l];
     if (!(asked.mask >> l & 1) || other.state == State::finished) continue;
-    if (other.state != State::at_warp_operation || other.mask != asked.mask ||
-        other.warp_kind != asked.warp_kind)
-      return false;
+    if (!is_at_same(other, asked)) return false;
     here |= 1u << l;
   }
   const WarpKind kind = asked.warp_kind;
@@ -447,6 +490,7 @@ bool Worker::try_finish_warp(int thread) {
     }
     first = false;
   }
+  if (kind == WarpKind::matrix) run_matrix(warp, here);
   if (kind == WarpKind::all) combined = combined == here;
   if (kind == WarpKind::any) combined = combined != 0;
 
@@ -475,13 +519,14 @@ bool Worker::try_finish_warp(int thread) {
   // When a finishing thread completes the operation it is current_, but it is not among these
   // lanes.
   const unsigned living = living_lanes(warp);
-  if (checks) checks->warp_passed(warp / 32, here, living);
+  if (checks && kind != WarpKind::matrix) checks->warp_passed(warp / 32, here, living);
   if (trace) tell_warp_operation(warp, asked, here, living);
   return true;
 }
 
 void Worker::tell_warp_operation(int warp, const Thread& asked, unsigned lanes, unsigned living) {
-  WarpOperation operation{.kind = asked.warp_kind, .where = asked.where, .lanes = lanes};
+  WarpOperation operation{
+      .kind = asked.warp_kind, .place = place_of_operation(asked), .lanes = lanes};
   for (size_t l = 0; l < 32 && trace->is_recording(); ++l)
     if (lanes >> l & 1) operation.source[l] = threads_[static_cast<size_t>(warp) + l].source;
   trace->warp_passed(warp / 32, operation, lanes == living);
@@ -542,14 +587,25 @@ std::string Worker::place_of_running_thread() const {
   return "block " + triple(blockIdx) + " thread " + triple(threadIdx);
 }
 
+/// Of what a waiting thread waits at.
+SourcePlace Worker::place_of_operation(const Thread& thread) const {
+  if (thread.state == State::at_barrier || thread.warp_kind != WarpKind::matrix)
+    return place_of(thread.where);
+  return source_place(static_cast<const char*>(thread.instruction) - 1);
+}
+
 /// "left the kernel", "wait at a shuffle  file.cu:33   text for the lanes 0xff".
 std::string Worker::place_of_thread(const Thread& thread) const {
   if (thread.state == State::finished) return "left the kernel";
   const bool at_barrier = thread.state == State::at_barrier;
   std::ostringstream text;
-  text << "wait at " << (at_barrier ? name_of(thread.barrier_kind) : name_of(thread.warp_kind))
-       << "  " << line_with_text(place_of(thread.where));
-  if (!at_barrier) text << "  for the lanes 0x" << std::hex << thread.mask;
+  text << "wait at "
+       << (at_barrier                             ? name_of(thread.barrier_kind)
+           : thread.warp_kind == WarpKind::matrix ? thread.operation->name
+                                                  : name_of(thread.warp_kind))
+       << "  " << line_with_text(place_of_operation(thread));
+  if (!at_barrier && thread.warp_kind != WarpKind::matrix)
+    text << "  for the lanes 0x" << std::hex << thread.mask;
   return text.str();
 }
 
@@ -561,9 +617,8 @@ std::string Worker::missing_lanes(int waiting) const {
   std::map<std::string, std::string> lanes;  // by place
   for (int l = 0; l < 32 && warp + l < static_cast<int>(threads_.size()); ++l) {
     const Thread& other = threads_[warp + l];
-    const bool comes = other.state == State::at_warp_operation && other.mask == self.mask &&
-                       other.warp_kind == self.warp_kind;
-    if (!(self.mask >> l & 1) || other.state == State::finished || comes) continue;
+    if (!(self.mask >> l & 1) || other.state == State::finished || is_at_same(other, self))
+      continue;
     std::string& list = lanes[place_of_thread(other)];
     list += (list.empty() ? "" : ", ") + std::to_string(l);
   }
@@ -587,9 +642,11 @@ void Worker::report_stuck() {
     int count = 0, first = 0;
   };
   std::map<std::string, Group> groups;
-  bool lanes_missing = false;
+  bool lanes_missing = false, matrix = false;
   for (int t = 0; t < static_cast<int>(threads_.size()); ++t) {
-    lanes_missing |= threads_[t].state == State::at_warp_operation;
+    const bool at_operation = threads_[t].state == State::at_warp_operation;
+    lanes_missing |= at_operation;
+    matrix |= at_operation && threads_[t].warp_kind == WarpKind::matrix;
     Group& group = groups[place_of_thread(threads_[t])];
     if (group.count++ == 0) group.first = t;
   }
@@ -607,7 +664,10 @@ void Worker::report_stuck() {
       missing += missing_lanes(group.first);
   }
   text << missing;
-  if (lanes_missing)
+  if (matrix)
+    text << "  likely: it stands in a branch or a loop that not all lanes of the warp take; all 32 "
+            "must come to the same one\n";
+  else if (lanes_missing)
     text
         << "  likely: a shuffle, vote or __syncwarp() stands in a branch that not all lanes of its "
            "mask take\n";

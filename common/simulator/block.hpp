@@ -15,6 +15,7 @@
 #include "common/simulator/async_copies.hpp"
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
+#include "common/simulator/matrix.hpp"
 #include "common/simulator/order.hpp"
 #include "common/simulator/spin_watch.hpp"
 #include "common/simulator/stream_order.hpp"
@@ -60,6 +61,13 @@ class Worker {
   int barrier(BarrierKind kind, int predicate, Where where);
   uint64_t warp(WarpKind kind, unsigned mask, uint64_t value, int source, bool is_signed,
                 Where where);
+  /// All 32 lanes come; the last one to come runs the operation over what each brought. Nothing in
+  /// memory is ordered by it. `instruction`: where the lane's call returns to.
+  void matrix(const MatrixOperation& operation, void* part, const void* instruction);
+  /// While it runs: what the checks and the profile are told next is that lane's doing, up to
+  /// settle() at the latest.
+  void speak_for_lane(int lane) { current_ = current_ / 32 * 32 + lane; }
+  void settle();
   unsigned active_lanes() const;
   int lane() const { return current_ % 32; }
   void declare_shared(const char* name, uintptr_t array, size_t bytes, const SharedShape& shape);
@@ -160,6 +168,9 @@ class Worker {
     int source = 0;     // lane, of a shuffle
     unsigned mask = 0;
     uint64_t value = 0;  // given to a warp operation, then its result
+    // Of an operation on matrices, whose place is that of its instruction:
+    const MatrixOperation* operation = nullptr;
+    const void* instruction = nullptr;
   };
 
   void schedule();
@@ -174,12 +185,15 @@ class Worker {
   unsigned living_lanes(int first) const;
   void finish_barrier();
   bool try_finish_warp(int thread);
+  bool is_at_same(const Thread& other, const Thread& asked) const;
+  void run_matrix(int warp, unsigned lanes);
   bool converge();
   void on_thread_finished(int thread);
   void poison_shared();
   void tell_warp_operation(int warp, const Thread& asked, unsigned lanes, unsigned living);
   void throw_crash();
   [[noreturn]] void report_stuck();
+  SourcePlace place_of_operation(const Thread& thread) const;
   std::string place_of_thread(const Thread& thread) const;
   std::string missing_lanes(int thread) const;
   std::string why_absent(int thread, int lane) const;

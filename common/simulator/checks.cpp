@@ -544,4 +544,31 @@ void Checks::value_of_absent_lane(int thread, int lane, const std::string& why, 
   });
 }
 
+void Checks::lanes_absent(const char* operation, int warp_begin, unsigned lanes,
+                          const SourcePlace& line) {
+  count_finding({"barrier", 0, cudaErrorLaunchFailure, block_}, line, [&] {
+    std::string absent;
+    for (int lane = 0; lane < 32; ++lane)
+      if (!(lanes >> lane & 1)) absent += (absent.empty() ? "" : ", ") + std::to_string(lane);
+    return "barrier in " + std::string(worker_.kernel()) + ", " + worker_.block_text() + "\n  " +
+           operation + "  " + line_with_text(line) + "\n  missing of warp " +
+           std::to_string(warp_begin / 32) + ": lanes " + absent +
+           ", which have left the kernel or which the block has not\n"
+           "  likely: a return stands before it, or the block is no multiple of 32 threads; all 32 "
+           "lanes must come, and what is outside of the matrix is zero\n";
+  });
+}
+
+void Checks::unwritten_register(const char* operation, const std::string& what,
+                                const void* instruction) {
+  const SimulatorScope scope;
+  const void* const at = static_cast<const char*>(instruction) - 1;
+  count_finding({"init", 0, cudaErrorLaunchFailure, block_}, at, at, [&] {
+    return "init in " + std::string(worker_.kernel()) + ", a register\n  read by    " +
+           worker_.place(static_cast<uint32_t>(worker_.current()), block_) + "  " +
+           source_line_with_text(at) + "\n  nothing wrote " + what + " of " + operation +
+           "\n  likely: the loop that fills the fragment leaves it out, or C was not set to zero\n";
+  });
+}
+
 }  // namespace simulator

@@ -54,6 +54,12 @@ class Checks {
   /// A shuffle gave a lane the value of one that does not take part, and `why` it does not.
   void value_of_absent_lane(int thread, int lane, const std::string& why, Where where);
 
+  /// Only `lanes` of a warp have come to an operation that needs all 32.
+  void lanes_absent(const char* operation, int warp_begin, unsigned lanes, const SourcePlace& line);
+
+  /// The running thread brought `what` to an operation, and nothing wrote it.
+  void unwritten_register(const char* operation, const std::string& what, const void* instruction);
+
   /// Was an access at or just before this address reported, so that its crash needs no words?
   bool has_reported(uintptr_t address) const { return address - reported_ < 16; }
 

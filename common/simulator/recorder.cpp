@@ -34,16 +34,19 @@ std::vector<std::string> names_of_parameters(const std::string& path, const std:
 bool is_of_shared(Access access) {
   return access == Access::copy_to || access == Access::part_copy_to ||
          access == Access::shared_load || access == Access::shared_store ||
-         access == Access::shared_atomic;
+         access == Access::shared_atomic || access == Access::matrix_load ||
+         access == Access::matrix_store;
 }
 
 What what_is(Access access) {
   switch (access) {
     case Access::load:
     case Access::shared_load:
+    case Access::matrix_load:
       return What::load;
     case Access::store:
     case Access::shared_store:
+    case Access::matrix_store:
       return What::store;
     case Access::atomic:
     case Access::shared_atomic:
@@ -66,6 +69,8 @@ const char* name_of(WarpKind kind) {
       return "vote";
     case WarpKind::match:
       return "match";
+    case WarpKind::matrix:
+      return "matrix";
     default:
       return "reduction";
   }
@@ -249,9 +254,8 @@ void Recorder::barrier(Where where) {
 }
 
 void Recorder::warp_operation(int warp, const WarpOperation& operation) {
-  const Where& where = operation.where;
   TraceEvent* event =
-      add(What::warp, warp, add_place({where.file_name(), static_cast<int>(where.line())}));
+      add(What::warp, warp, add_place({operation.place.path, operation.place.line}));
   if (event == nullptr) return;
   event->operation = name_of(operation.kind);
   for (int lane = 0; lane < 32; ++lane) {

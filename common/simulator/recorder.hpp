@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/backend/launch_trace.hpp"
+#include "common/simulator/symbols.hpp"
 #include "common/simulator/warp_request.hpp"
 #include "device_functions.h"
 #include "launch_site.h"
@@ -17,10 +18,10 @@ namespace simulator {
 
 enum class Access : uint8_t;
 
-/// A shuffle, a vote, a __syncwarp() of the lanes that made it together.
+/// A shuffle, a vote, a __syncwarp(), an operation on matrices of the lanes that made it together.
 struct WarpOperation {
   WarpKind kind;
-  Where where;
+  SourcePlace place;
   uint32_t lanes;                // a bit a lane
   std::array<int, 32> source{};  // of a shuffle: the lane that each asked for
 };

@@ -29,7 +29,8 @@ void Trace::begin_block(int threads, Recorder* recorder) {
 void Trace::access(int thread, uint32_t instruction, Access access, uintptr_t address,
                    size_t bytes) {
   settle();
-  const bool is_store = access == Access::store || access == Access::shared_store;
+  const bool is_store =
+      access == Access::store || access == Access::shared_store || access == Access::matrix_store;
   const Stored stored = {thread, address, is_store && recorder_ ? bytes : 0};
   // A struct goes in pieces as large as a thread can move, 16 bytes at most.
   while (bytes > 0) {
@@ -57,7 +58,6 @@ void Trace::barrier_passed(Where where) {
 
 void Trace::warp_passed(int warp, const WarpOperation& operation, bool all) {
   if (all) walk(warp);
-  const Where& where = operation.where;
   if (recorder_ && all) {
     recorder_->warp_operation(warp, operation);
   } else if (recorder_) {
@@ -70,7 +70,7 @@ void Trace::warp_passed(int warp, const WarpOperation& operation, bool all) {
     }
     partial_.push_back(operation);
   }
-  ++profiled_.places[{where.file_name(), static_cast<int>(where.line())}].warp_operations;
+  ++profiled_.places[{operation.place.path, operation.place.line}].warp_operations;
 }
 
 void Trace::warp_finished(int warp) {
@@ -125,7 +125,8 @@ void Trace::record(int warp, const Event& step, const WarpRequest& request,
       WarpOperation& operation = partial_[request.address[lane]];
       if (operation.lanes != 0) recorder_->warp_operation(warp, operation);
       operation.lanes = 0;
-    } else if (step.access == Access::store || step.access == Access::shared_store) {
+    } else if (step.access == Access::store || step.access == Access::shared_store ||
+               step.access == Access::matrix_store) {
       const auto& bytes = threads_[static_cast<size_t>(warp) * 32 + lane].stored;
       const auto begin = bytes.begin() + static_cast<long>(taken[lane]);
       stored.insert(stored.end(), begin, begin + request.bytes);
@@ -158,8 +159,11 @@ void Trace::count(const Event& event, const WarpRequest& request) {
   } else if (event.access == Access::atomic) {
     traffic.sectors += atomic_sectors(request);
   } else {
-    const Wavefronts wavefronts =
-        event.access == Access::shared_load ? shared_load(request) : shared_store(request);
+    const bool is_matrix =
+        event.access == Access::matrix_load || event.access == Access::matrix_store;
+    const Wavefronts wavefronts = is_matrix                             ? shared_rows(request)
+                                  : event.access == Access::shared_load ? shared_load(request)
+                                                                        : shared_store(request);
     traffic.wavefronts += wavefronts.all;
     traffic.conflicts += wavefronts.all - wavefronts.least;
   }
@@ -189,8 +193,10 @@ tutorial::Traffic& part(tutorial::Counts& counts, Access access) {
     case Access::atomic:
       return counts.atomics;
     case Access::shared_load:
+    case Access::matrix_load:
       return counts.shared_loads;
     case Access::shared_store:
+    case Access::matrix_store:
       return counts.shared_stores;
     default:
       return counts.shared_atomics;

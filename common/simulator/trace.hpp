@@ -34,6 +34,8 @@ enum class Access : uint8_t {
   shared_load,
   shared_store,
   shared_atomic,
+  matrix_load,  // of shared memory, by ldmatrix, and by stmatrix: a row of 16 bytes for each lane
+  matrix_store,
   warp_operation  // of some lanes of a warp, only recorded: `address` is its place in partial_
 };
 

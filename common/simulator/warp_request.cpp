@@ -107,4 +107,8 @@ Wavefronts shared_store(const WarpRequest& request) {
   return in_groups(request, lanes_at_a_time(request));
 }
 
+Wavefronts shared_rows(const WarpRequest& request) {
+  return in_groups(request, 8);
+}
+
 }  // namespace simulator

@@ -32,5 +32,8 @@ struct Wavefronts {
 };
 Wavefronts shared_load(const WarpRequest& request);
 Wavefronts shared_store(const WarpRequest& request);
+/// Of ldmatrix and stmatrix, to which each lane gives the address of a row of 16 bytes: one matrix,
+/// 8 lanes, at a time.
+Wavefronts shared_rows(const WarpRequest& request);
 
 }  // namespace simulator

@@ -3,7 +3,8 @@
 
 usage: common/tools/access_patterns.py FILE.csv
 
-Takes width, lanes and 32 byte offsets from each line of the file, and writes the counts behind them: the
+Takes width, lanes and 32 byte offsets from each line of the file, and writes the counts behind them; in
+matrix_patterns.csv it is the word (ldmatrix, ldmatrix_trans, stmatrix), how many matrices, and 32 byte offsets. The
 simulator's rules (common/simulator/warp_request.cpp) are tested against these.
 """
 import csv
@@ -25,7 +26,10 @@ KERNELS = {
     "store_global": {"sectors": SECTORS.format("st")},
     "add_global": {"atomic_sectors": SECTORS.format("red")},
 }
-COUNTERS = [counter for columns in KERNELS.values() for counter in columns.values()]
+MATRIX_KERNELS = {
+    "load_matrix": {"passes": PASSES.format("ld"), "conflicts": CONFLICTS.format("ld")},
+    "store_matrix": {"passes": PASSES.format("st"), "conflicts": CONFLICTS.format("st")},
+}
 
 
 def main():
@@ -33,22 +37,26 @@ def main():
         sys.exit(__doc__)
     path = Path(sys.argv[1])
     patterns = project.read_csv(path)
+    of_matrices = "word" in patterns[0]
+    kernels = MATRIX_KERNELS if of_matrices else KERNELS
+    counters = list(dict.fromkeys(counter for columns in kernels.values() for counter in columns.values()))
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "access_patterns")
         source = Path(__file__).with_suffix(".cu")
-        subprocess.run(["nvcc", "-std=c++17", "-arch=native", "-o", program, source], check=True)
+        include = ["-I", project.ROOT, "-I", project.ROOT / "common/backend/include"]
+        subprocess.run(["nvcc", "-std=c++17", "-arch=native", *include, "-o", program, source], check=True)
         with open(path) as file:
-            launches = by_nsight_compute([program], COUNTERS, stdin=file)
+            launches = by_nsight_compute([program], counters, stdin=file)
     counts = []
     for name, values in launches:
         kernel = kernel_name(name)
-        if kernel == "load_shared":  # the first of a pattern
+        if of_matrices or kernel == "load_shared":  # the first of a pattern
             counts.append({})
-        value = dict(zip(COUNTERS, values))
-        counts[-1].update({column: f"{value[counter]:.0f}" for column, counter in KERNELS[kernel].items()})
-    pattern = ["bytes", "lanes", *(f"at{i}" for i in range(32))]
-    heads = [*pattern, *(column for columns in KERNELS.values() for column in columns)]
-    lines = [[*(row[head] for head in pattern), *count.values()] for row, count in zip(patterns, counts)]
+        value = dict(zip(counters, values))
+        counts[-1].update({column: f"{value[counter]:.0f}" for column, counter in kernels[kernel].items()})
+    pattern = [*(["word", "count"] if of_matrices else ["bytes", "lanes"]), *(f"at{i}" for i in range(32))]
+    heads = list(dict.fromkeys([*pattern, *(column for columns in kernels.values() for column in columns)]))
+    lines = [[*(row[head] for head in pattern), *count.values()] for row, count in zip(patterns, counts, strict=True)]
     with open(path, "w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([heads, *lines])
 

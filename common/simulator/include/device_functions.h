@@ -64,7 +64,8 @@ enum class WarpKind {
   bit_and,
   bit_or,
   bit_xor,
-  converge
+  converge,
+  matrix  // <ptx.h>: one of the operations of matrix.hpp
 };
 /// Waits for the lanes in `mask`. `value` is this lane's; `source` is the lane whose value a
 /// shuffle returns. `is_signed` is for min and max.
