@@ -1,5 +1,6 @@
 // common/backend/backend.hpp on the simulator.
 #include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "common/backend/backend.hpp"
@@ -24,7 +25,14 @@ bool device_has_clock() {
 void require_device() {}
 
 std::string why_not_here(const std::string& needs) {
-  return needs.empty() ? "" : "needs " + needs + ", which the CPU simulator does not have";
+  if (needs.empty()) return "";
+  // What came with compute capability 8 is here; of 9 only some words.
+  const int wanted = needs.starts_with("sm_") ? std::stoi(needs.substr(3)) : 0;
+  const int here = simulator::architecture().capability;
+  if (wanted >= 80 && wanted < 90)
+    return here >= wanted ? ""
+                          : "needs " + needs + ", and this simulator is sm_" + std::to_string(here);
+  return "needs " + needs + ", which the CPU simulator does not have";
 }
 
 void mark_device_memory_unwritten(void* memory, int64_t bytes) {
