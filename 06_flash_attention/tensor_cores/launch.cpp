@@ -25,13 +25,13 @@ void require_head_size(const Attention& shape, const char* step, int64_t largest
                                : "; take the chapter's part without a name."));
 }
 
-void require_supported(const Attention& shape, const char* step, const bf16* q, const bf16* k,
-                       const bf16* v, const bf16* out) {
-  require_head_size(shape, step, 128);
+void require_supported(const Attention& shape, const char* step, int64_t largest, const bf16* q,
+                       const bf16* k, const bf16* v, const bf16* out) {
+  require_head_size(shape, step, largest);
   if (!all_aligned(q, k, v, out))
     throw Error(std::string(step) +
                 " copies 16 bytes at a time, and q, k, v or out does not begin at a multiple of 16 "
-                "bytes; take --kernel head_sizes.");
+                "bytes; take --kernel any_address.");
 }
 
 }  // namespace tutorial::flash_attention::tensor_cores

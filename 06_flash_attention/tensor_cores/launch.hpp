@@ -15,9 +15,9 @@ bool all_aligned(const bf16* q, const bf16* k, const bf16* v, const bf16* out);
 /// Throws Error when the shape is invalid, or its head size not a multiple of 8 up to `largest`.
 void require_head_size(const Attention& shape, const char* step, int64_t largest);
 
-/// What steps 1 to 8 cannot do: head sizes above 128, and tensors that are not all_aligned.
-void require_supported(const Attention& shape, const char* step, const bf16* q, const bf16* k,
-                       const bf16* v, const bf16* out);
+/// The same, and that the tensors are all_aligned: what steps 1 to 9 need.
+void require_supported(const Attention& shape, const char* step, int64_t largest, const bf16* q,
+                       const bf16* k, const bf16* v, const bf16* out);
 
 /// Calls launch with D, the first of SIZES (in order) that holds the head size, as a compile-time
 /// constant. One does.

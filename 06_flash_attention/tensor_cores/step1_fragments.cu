@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(THREADS)
 
 void fragments(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
                float* lse) {
-  require_supported(shape, "fragments", q, k, v, out);
+  require_supported(shape, "fragments", 128, q, k, v, out);
   with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
     const auto kernel = fragments_kernel<Plain<D>>;
     allow_shared_memory(kernel, Plain<D>::BYTES, "head size", shape.HS);

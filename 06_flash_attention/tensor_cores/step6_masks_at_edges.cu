@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(THREADS)
 
 void masks_at_edges(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
                     float* lse) {
-  require_supported(shape, "masks_at_edges", q, k, v, out);
+  require_supported(shape, "masks_at_edges", 128, q, k, v, out);
   with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
     const auto kernel = masks_at_edges_kernel<Swizzled<D>>;
     allow_shared_memory(kernel, Swizzled<D>::BYTES, "head size", shape.HS);

@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(THREADS)
 
 void one_barrier(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
                  float* lse) {
-  require_supported(shape, "one_barrier", q, k, v, out);
+  require_supported(shape, "one_barrier", 128, q, k, v, out);
   with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
     const auto kernel = one_barrier_kernel<Swizzled<D>>;
     allow_shared_memory(kernel, Swizzled<D>::BYTES, "head size", shape.HS);

@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(THREADS)
 
 void lazy_rescale(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
                   float* lse) {
-  require_supported(shape, "lazy_rescale", q, k, v, out);
+  require_supported(shape, "lazy_rescale", 128, q, k, v, out);
   with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
     const auto kernel = lazy_rescale_kernel<Swizzled<D>>;
     allow_shared_memory(kernel, Swizzled<D>::BYTES, "head size", shape.HS);

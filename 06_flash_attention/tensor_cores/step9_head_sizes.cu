@@ -1,7 +1,6 @@
 // Step 9 = step 8 for every head size that is a multiple of 8, up to 256, at its own cost: rows are
 // padded to the next multiple of 16, the swizzle is one for any length of row, and above 128, where
-// 32 rows of O would not fit into a warp's registers, 8 warps have 16 rows each. Tensors at any
-// address: those that do not begin at a multiple of 16 bytes are copied number by number.
+// 32 rows of O would not fit into a warp's registers, 8 warps have 16 rows each.
 //
 // FLOP            as step 6, for HS padded to 16 where step 8 has 64 or 128
 // global memory   as step 5
@@ -122,7 +121,7 @@ __device__ void softmax(float (&S)[COLUMNS][4], Rows16<D>& rows, float scale) {
       rows.l[e / 2] += S[n][e] = exp2_approx(fmaf(S[n][e], scale, -base[e / 2]));
 }
 
-template <class Tile, bool ALIGNED>
+template <class Tile>
 __global__ void __launch_bounds__(Tile::THREADS, Tile::BLOCKS_PER_SM)
     head_sizes_kernel(Attention shape, float scale, const bf16* __restrict__ q,
                       const bf16* __restrict__ k, const bf16* __restrict__ v,
@@ -148,12 +147,12 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::BLOCKS_PER_SM)
   const auto begin_copy = [&](int j) {
     const int64_t key = int64_t{j} * Bc;
     bf16* const K = stages + j % 2 * Tile::STAGE;
-    copy_rows<Tile, Bc, THREADS, ALIGNED>(K, k + key * HS, Tk - key, HS);
-    copy_rows<Tile, Bc, THREADS, ALIGNED>(K + Bc * D, v + key * HS, Tk - key, HS);
+    copy_rows<Tile, Bc, THREADS>(K, k + key * HS, Tk - key, HS);
+    copy_rows<Tile, Bc, THREADS>(K + Bc * D, v + key * HS, Tk - key, HS);
     __pipeline_commit();
   };
 
-  copy_rows<Tile, Br, THREADS, ALIGNED>(Q, q, Tq - block.i0, HS);
+  copy_rows<Tile, Br, THREADS>(Q, q, Tq - block.i0, HS);
   if (tiles > 0) begin_copy(0);
   Rows16<D> rows[TALL];
   for (int j = 0; j < tiles; ++j) {
@@ -174,34 +173,26 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::BLOCKS_PER_SM)
 #pragma unroll
   for (int m = 0; m < TALL; ++m) {
     for (float& l : rows[m].l) l = quad_sum(l);
-    store_rows<ALIGNED>(out + block.head * Tq * HS, lse + block.head * Tq, rows[m], first + m * 16,
-                        Tq, HS, LN_2);
+    store_rows(out + block.head * Tq * HS, lse + block.head * Tq, rows[m], first + m * 16, Tq, HS,
+               LN_2);
   }
-}
-
-template <class Tile, bool ALIGNED>
-void launch(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-            float* lse) {
-  const auto kernel = head_sizes_kernel<Tile, ALIGNED>;
-  allow_shared_memory(kernel, Tile::BYTES, "head size", shape.HS);
-  const unsigned blocks = query_blocks(shape, Br);
-  if (shape.rows() * shape.HS == 0) return;
-  kernel<<<blocks, Tile::THREADS, Tile::BYTES>>>(shape, LOG2_E * score_scale(shape), q, k, v, out,
-                                                 lse);
-  CUDA_CHECK_LAUNCH();
 }
 
 }  // namespace
 
 void head_sizes(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
                 float* lse) {
-  require_head_size(shape, "head_sizes", 256);
-  if (all_aligned(q, k, v, out))
-    with_padded_head_size<16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256>(
-        shape.HS, [&]<int D>() { launch<Sized<D>, true>(shape, q, k, v, out, lse); });
-  else
-    with_padded_head_size<64, 128, 256>(
-        shape.HS, [&]<int D>() { launch<Sized<D>, false>(shape, q, k, v, out, lse); });
+  require_supported(shape, "head_sizes", 256, q, k, v, out);
+  with_padded_head_size<16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256>(
+      shape.HS, [&]<int D>() {
+        const auto kernel = head_sizes_kernel<Sized<D>>;
+        allow_shared_memory(kernel, Sized<D>::BYTES, "head size", shape.HS);
+        const unsigned blocks = query_blocks(shape, Br);
+        if (shape.rows() * shape.HS == 0) return;
+        kernel<<<blocks, Sized<D>::THREADS, Sized<D>::BYTES>>>(shape, LOG2_E * score_scale(shape),
+                                                               q, k, v, out, lse);
+        CUDA_CHECK_LAUNCH();
+      });
 }
 
 }  // namespace tutorial::flash_attention::tensor_cores

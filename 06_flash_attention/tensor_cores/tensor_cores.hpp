@@ -33,13 +33,12 @@ using bf16 = __nv_bfloat16;
 
 /// Writes out and lse. Does nothing when out is empty. Waits for nothing. Throws Error, before any
 /// launch and for an empty out too, when the shape is invalid, the step or the device cannot do its
-/// head size, or the step needs q, k, v and out to begin at multiples of 16 bytes and one does not
-/// (head_sizes takes any address).
+/// head size, or q, k, v or out does not begin at a multiple of 16 bytes (any_address takes those).
 using Launcher = void(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
                       bf16* out, float* lse);
 
 Launcher fragments, swizzled, waits_in_order, short_softmax, tall_tiles, masks_at_edges,
-    one_barrier, lazy_rescale, head_sizes;
+    one_barrier, lazy_rescale, head_sizes, any_address;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "fragments",
@@ -76,13 +75,17 @@ inline const std::vector<Step<Launcher>> steps = {
      .needs = "sm_80"},
     {.name = "head_sizes",
      .launch = head_sizes,
-     .idea = "head sizes up to 256, each with tiles of its own; any address",
+     .idea = "head sizes up to 256, each with tiles of its own",
+     .needs = "sm_80"},
+    {.name = "any_address",
+     .launch = any_address,
+     .idea = "tensors that do not begin at a multiple of 16 bytes, one number at a time",
      .needs = "sm_80"},
 };
 
 /// The largest head size of a step; all of them take multiples of 8.
 inline int64_t largest_head_size(Launcher* step) {
-  return step == head_sizes ? 256 : 128;
+  return step == head_sizes || step == any_address ? 256 : 128;
 }
 
 // ---- the reference
