@@ -116,8 +116,8 @@ void attend(std::span<const Score> scores, const float* v, int64_t HS, double* o
 
 }  // namespace
 
-Reference reference(const Attention& shape, std::span<const float> q, std::span<const float> k,
-                    std::span<const float> v, std::span<const int64_t> rows) {
+Reference reference_bf16(const Attention& shape, std::span<const float> q, std::span<const float> k,
+                         std::span<const float> v, std::span<const int64_t> rows) {
   const int64_t HS = shape.HS, Tk = shape.Tk;
   Reference want;
   for (Expected* expected : {&want.out, &want.lse}) {

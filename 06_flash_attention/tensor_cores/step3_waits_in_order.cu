@@ -31,11 +31,13 @@ __device__ void multiply_keys(float (&S)[Bc / 8][4], const bf16* Q, const bf16* 
   const int lane = threadIdx.x % WARP;
 #pragma unroll
   for (int d = 0; d < Tile::D / 16; ++d) {
+    const bf16* const from_Q = &Q[Tile::place(lane % 16, 2 * d + lane / 16)];
+    const bf16* const from_K = &K[Tile::place(lane / 16 * 8 + lane % 8, 2 * d + lane / 8 % 2)];
     uint32_t a[4], b[4];
-    ldmatrix(a, &Q[Tile::place(lane % 16, 2 * d + lane / 16)]);
+    ldmatrix(a, from_Q);
 #pragma unroll
     for (int n = 0; n < Bc / 8; n += 2) {
-      ldmatrix(b, &K[Tile::place(n * 8 + lane / 16 * 8 + lane % 8, 2 * d + lane / 8 % 2)]);
+      ldmatrix(b, from_K + n * 8 * Tile::D);
       mma_m16n8k16<bf16>(S[n], a, b[0], b[1]);
       mma_m16n8k16<bf16>(S[n + 1], a, b[2], b[3]);
     }
@@ -54,7 +56,7 @@ __device__ void multiply_values(Rows16<Tile::D>& rows, const float (&P)[Bc / 8][
     uint32_t b[4];
 #pragma unroll
     for (int d = 0; d < Tile::D / 8; d += 2) {
-      ldmatrix_trans(b, &V[Tile::place(n * 8 + lane % 16, d + lane / 16)]);
+      ldmatrix_trans(b, &V[Tile::place(lane % 16, d + lane / 16)] + n * 8 * Tile::D);
       mma_m16n8k16<bf16>(rows.O[d], a, b[0], b[1]);
       mma_m16n8k16<bf16>(rows.O[d + 1], a, b[2], b[3]);
     }

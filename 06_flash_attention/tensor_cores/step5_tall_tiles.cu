@@ -30,13 +30,14 @@ __device__ void multiply_keys(float (&S)[TALL][Bc / 8][4], const bf16* Q, const 
   const int lane = threadIdx.x % WARP;
 #pragma unroll
   for (int d = 0; d < Tile::D / 16; ++d) {
+    const bf16* const from_Q = &Q[Tile::place(lane % 16, 2 * d + lane / 16)];
+    const bf16* const from_K = &K[Tile::place(lane / 16 * 8 + lane % 8, 2 * d + lane / 8 % 2)];
     uint32_t a[TALL][4], b[4];
 #pragma unroll
-    for (int m = 0; m < TALL; ++m)
-      ldmatrix(a[m], &Q[Tile::place(m * 16 + lane % 16, 2 * d + lane / 16)]);
+    for (int m = 0; m < TALL; ++m) ldmatrix(a[m], from_Q + m * 16 * Tile::D);
 #pragma unroll
     for (int n = 0; n < Bc / 8; n += 2) {
-      ldmatrix(b, &K[Tile::place(n * 8 + lane / 16 * 8 + lane % 8, 2 * d + lane / 8 % 2)]);
+      ldmatrix(b, from_K + n * 8 * Tile::D);
 #pragma unroll
       for (int m = 0; m < TALL; ++m) {
         mma_m16n8k16<bf16>(S[m][n], a[m], b[0], b[1]);
@@ -61,7 +62,7 @@ __device__ void multiply_values(Rows16<Tile::D> (&rows)[TALL], const float (&P)[
         a[m][x] = pack<bf16>(P[m][n + x / 2][x % 2 * 2], P[m][n + x / 2][x % 2 * 2 + 1]);
 #pragma unroll
     for (int d = 0; d < Tile::D / 8; d += 2) {
-      ldmatrix_trans(b, &V[Tile::place(n * 8 + lane % 16, d + lane / 16)]);
+      ldmatrix_trans(b, &V[Tile::place(lane % 16, d + lane / 16)] + n * 8 * Tile::D);
 #pragma unroll
       for (int m = 0; m < TALL; ++m) {
         mma_m16n8k16<bf16>(rows[m].O[d], a[m], b[0], b[1]);

@@ -41,13 +41,14 @@ __device__ void multiply_keys(float (&S)[Tile::TALL][Tile::Bc / 8][4], const bf1
   const int lane = threadIdx.x % WARP;
 #pragma unroll
   for (int d = 0; d < Tile::D / 16; ++d) {
+    const bf16* const from_Q = &Q[Tile::place(lane % 16, 2 * d + lane / 16)];
+    const bf16* const from_K = &K[Tile::place(lane / 16 * 8 + lane % 8, 2 * d + lane / 8 % 2)];
     uint32_t a[TALL][4], b[4];
 #pragma unroll
-    for (int m = 0; m < TALL; ++m)
-      ldmatrix(a[m], &Q[Tile::place(m * 16 + lane % 16, 2 * d + lane / 16)]);
+    for (int m = 0; m < TALL; ++m) ldmatrix(a[m], from_Q + m * 16 * Tile::D);
 #pragma unroll
     for (int n = 0; n < Bc / 8; n += 2) {
-      ldmatrix(b, &K[Tile::place(n * 8 + lane / 16 * 8 + lane % 8, 2 * d + lane / 8 % 2)]);
+      ldmatrix(b, from_K + n * 8 * Tile::D);
 #pragma unroll
       for (int m = 0; m < TALL; ++m) {
         mma_m16n8k16<bf16>(S[m][n], a[m], b[0], b[1]);
@@ -73,7 +74,7 @@ __device__ void multiply_values(Rows16<Tile::D> (&rows)[Tile::TALL],
         a[m][x] = pack<bf16>(P[m][n + x / 2][x % 2 * 2], P[m][n + x / 2][x % 2 * 2 + 1]);
 #pragma unroll
     for (int d = 0; d < Tile::D / 8; d += 2) {
-      ldmatrix_trans(b, &V[Tile::place(n * 8 + lane % 16, d + lane / 16)]);
+      ldmatrix_trans(b, &V[Tile::place(lane % 16, d + lane / 16)] + n * 8 * Tile::D);
 #pragma unroll
       for (int m = 0; m < TALL; ++m) {
         mma_m16n8k16<bf16>(rows[m].O[d], a[m], b[0], b[1]);
@@ -142,7 +143,8 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::BLOCKS_PER_SM)
   const int warp_row = threadIdx.x / WARP * TALL * 16;
   const int64_t first = block.i0 + warp_row;
   const int whole = static_cast<int>(shape.visible_keys(first) / Bc);
-  const int seen = static_cast<int>(ceil_div(shape.visible_keys(first + TALL * 16 - 1), Bc));
+  const int seen =
+      first < Tq ? static_cast<int>(ceil_div(shape.visible_keys(first + TALL * 16 - 1), Bc)) : 0;
 
   const auto begin_copy = [&](int j) {
     const int64_t key = int64_t{j} * Bc;

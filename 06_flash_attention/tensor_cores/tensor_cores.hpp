@@ -92,8 +92,8 @@ inline int64_t largest_head_size(Launcher* step) {
 
 /// The rows `rows` (of B·NH·Tq) of out and lse, in double, with a bound on the error of a kernel
 /// that rounds as above. q, k and v hold numbers of bf16. reference.cpp derives the bound.
-Reference reference(const Attention& shape, std::span<const float> q, std::span<const float> k,
-                    std::span<const float> v, std::span<const int64_t> rows);
+Reference reference_bf16(const Attention& shape, std::span<const float> q, std::span<const float> k,
+                         std::span<const float> v, std::span<const int64_t> rows);
 
 /// The program's part (program.cpp).
 void body(Chapter& chapter);

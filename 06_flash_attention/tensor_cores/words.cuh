@@ -44,18 +44,32 @@ struct BlockOf {
 /// bytes, the numbers go one by one, through registers.
 template <class Tile, int ROWS, int THREADS, bool ALIGNED = true>
 __device__ void copy_rows(bf16* tile, const bf16* from, int64_t rows_there, int HS) {
-  constexpr int CHUNKS = Tile::D / CHUNK;
+  constexpr int CHUNKS = Tile::D / CHUNK, PER_THREAD = ROWS * CHUNKS / THREADS;
+  static_assert(ROWS * CHUNKS % THREADS == 0);
+  const int first = threadIdx.x;  // chunks first, first + THREADS, …
+  bf16* const first_to = &tile[Tile::place(first / CHUNKS, first % CHUNKS)];
+  const auto to = [&](int x) {
+    // Rows that are a multiple of 8 apart have their chunks in the same order.
+    if constexpr (THREADS % (8 * CHUNKS) == 0) return first_to + x * THREADS * CHUNK;
+    const int n = first + x * THREADS;
+    return &tile[Tile::place(n / CHUNKS, n % CHUNKS)];
+  };
+  if (ALIGNED && rows_there >= ROWS && HS == Tile::D) {  // one piece of memory: nothing to test
+    from += first * CHUNK;
+#pragma unroll
+    for (int x = 0; x < PER_THREAD; ++x) copy_async<CHUNK>(to(x), from + x * THREADS * CHUNK);
+    return;
+  }
   const int there = static_cast<int>(rows_there < ROWS ? rows_there : ROWS);
 #pragma unroll
-  for (int n = threadIdx.x; n < ROWS * CHUNKS; n += THREADS) {
-    const int row = n / CHUNKS, chunk = n % CHUNKS;
-    const bool inside = row < there && chunk * CHUNK < HS;
-    bf16* const to = &tile[Tile::place(row, chunk)];
+  for (int x = 0; x < PER_THREAD; ++x) {
+    const int n = first + x * THREADS, row = n / CHUNKS, column = n % CHUNKS * CHUNK;
+    const bool inside = row < there && column < HS;
     if constexpr (ALIGNED)
-      copy_async<CHUNK>(to, from + row * HS + chunk * CHUNK, inside);
+      copy_async<CHUNK>(to(x), from + row * HS + column, inside);
     else
       for (int e = 0; e < CHUNK; ++e)
-        to[e] = inside ? from[row * HS + chunk * CHUNK + e] : __float2bfloat16(0.0f);
+        to(x)[e] = inside ? from[row * HS + column + e] : __float2bfloat16(0.0f);
   }
 }
 
