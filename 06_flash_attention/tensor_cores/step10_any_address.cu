@@ -23,7 +23,7 @@ template <int HEAD_SIZE>
 struct Sized {
   static constexpr int D = HEAD_SIZE, TALL = D <= 128 ? 2 : 1;
   static constexpr int WARPS = Br / 16 / TALL, THREADS = WARPS * WARP;
-  static constexpr int Bc = 64;
+  static constexpr int Bc = D <= 64 ? 128 : 64;
   static constexpr int STAGE = 2 * Bc * D, BYTES = (Br * D + 2 * STAGE) * sizeof(bf16);
   static constexpr int BLOCKS_PER_SM = D <= 128 ? 2 : 1;
   static constexpr int COUNT = D % 64 == 0 ? 1 : D % 32 == 0 ? 2 : 4;

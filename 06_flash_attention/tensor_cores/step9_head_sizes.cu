@@ -5,8 +5,8 @@
 // FLOP            as step 6, for HS padded to 16 where step 8 has 64 or 128
 // global memory   as step 5
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
-// shared memory   2·(128 + 4·Bc)·D bytes, for tiles of Bc = 64 keys: 98,304 for HS = 128, 196,608
-//                 for HS = 256
+// shared memory   2·(128 + 4·Bc)·D bytes, with tiles of Bc = 64 keys, 128 if HS ≤ 64: 81,920 for
+//                 HS = 64, 98,304 for HS = 128, 196,608 for HS = 256
 // block           128 threads for 128 queries of a head, 256 threads if HS > 128
 // H200            (not measured yet)
 #include "tensor_cores/launch.hpp"
@@ -24,7 +24,7 @@ template <int HEAD_SIZE>
 struct Sized {
   static constexpr int D = HEAD_SIZE, TALL = D <= 128 ? 2 : 1;
   static constexpr int WARPS = Br / 16 / TALL, THREADS = WARPS * WARP;
-  static constexpr int Bc = 64;
+  static constexpr int Bc = D <= 64 ? 128 : 64;
   static constexpr int STAGE = 2 * Bc * D, BYTES = (Br * D + 2 * STAGE) * sizeof(bf16);
   static constexpr int BLOCKS_PER_SM = D <= 128 ? 2 : 1;
   static constexpr int COUNT = D % 64 == 0 ? 1 : D % 32 == 0 ? 2 : 4;

@@ -61,7 +61,7 @@ __device__ void copy_rows(bf16* tile, const bf16* from, int64_t rows_there, int 
     return;
   }
   const int there = static_cast<int>(rows_there < ROWS ? rows_there : ROWS);
-#pragma unroll
+#pragma unroll 1  // at edges only: not worth the registers
   for (int x = 0; x < PER_THREAD; ++x) {
     const int n = first + x * THREADS, row = n / CHUNKS, column = n % CHUNKS * CHUNK;
     const bool inside = row < there && column < HS;
@@ -100,16 +100,20 @@ __device__ inline float finite_max(float m) {
 /// at key j0.
 template <int N>
 __device__ void hide_masked(float (&S)[N][4], const Attention& shape, int64_t i0, int64_t j0) {
+  constexpr int64_t COLUMNS = N * 8, ROWS = 16;
   const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
+  // Row g sees of these columns the first `edge` + g, if there are so many keys.
+  const int64_t left = shape.Tk - j0, edge = i0 + 1 - shape.Tq + left;
+  const int keys = static_cast<int>(left < COLUMNS ? left : COLUMNS);
+  const int low = static_cast<int>(edge < -ROWS ? -ROWS : edge < COLUMNS ? edge : COLUMNS);
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    const int64_t seen = shape.visible_keys(i0 + g + 8 * h) - j0 - 2 * t;  // from column 2t on
-    const int limit = static_cast<int>(seen < N * 8 ? seen : N * 8);
+    const int seen = shape.causal && low + g + 8 * h < keys ? low + g + 8 * h : keys;
 #pragma unroll
     for (int n = 0; n < N; ++n)
 #pragma unroll
       for (int e = 0; e < 2; ++e)
-        if (n * 8 + e >= limit) S[n][2 * h + e] = -INFINITY;
+        if (n * 8 + 2 * t + e >= seen) S[n][2 * h + e] = -INFINITY;
   }
 }
 
