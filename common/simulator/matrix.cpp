@@ -20,6 +20,8 @@ namespace {
 // This file is linked only where one of its words is used.
 const bool is_here = has_matrix_operations = true;
 
+}  // namespace
+
 void come_together(const MatrixOperation& operation, void* part, const void* instruction) {
   Worker* const worker = current_worker();
   if (worker == nullptr) {
@@ -29,6 +31,12 @@ void come_together(const MatrixOperation& operation, void* part, const void* ins
   const SimulatorScope scope;
   worker->matrix(operation, part, instruction);
 }
+
+float to_float_as_gpu(double sum) {
+  return std::isnan(sum) ? std::bit_cast<float>(0x7fffffff) : static_cast<float>(sum);
+}
+
+namespace {
 
 // ---- mma
 
@@ -63,11 +71,6 @@ struct Tf32 {
     return std::bit_cast<float>(bits & ~uint32_t{0x1fff});
   }
 };
-
-float rounded(double sum) {
-  // The NaN that a GPU makes.
-  return std::isnan(sum) ? std::bit_cast<float>(0x7fffffff) : static_cast<float>(sum);
-}
 
 std::string nth(const char* name, int i) {
   return name + std::to_string(i) + "]";
@@ -113,12 +116,13 @@ void multiply(Worker& worker, const MatrixParts& parts) {
   for (int lane = 0; lane < 32; ++lane) {
     const auto* part = static_cast<const Mma*>(parts[static_cast<size_t>(lane)]);
     const int g = lane / 4, t = lane % 4;
-    for (int r = 0; part && r < 4; ++r) part->c[r] = rounded(c[g + 8 * (r / 2)][2 * t + r % 2]);
+    for (int r = 0; part && r < 4; ++r)
+      part->c[r] = to_float_as_gpu(c[g + 8 * (r / 2)][2 * t + r % 2]);
   }
 }
 
 template <class Element>
-constexpr MatrixOperation kMma{Element::kName, multiply<Element>};
+constexpr MatrixOperation kMma{Element::kName, 80, multiply<Element>};
 
 // ---- ldmatrix, stmatrix
 
@@ -217,13 +221,13 @@ void store(Worker& worker, const MatrixParts& parts) {
 
 template <bool TRANS>
 const MatrixOperation& load_of(int count) {
-  static constexpr MatrixOperation one{"ldmatrix()", load<1, TRANS>},
-      two{"ldmatrix()", load<2, TRANS>}, four{"ldmatrix()", load<4, TRANS>};
+  static constexpr MatrixOperation one{"ldmatrix()", 75, load<1, TRANS>},
+      two{"ldmatrix()", 75, load<2, TRANS>}, four{"ldmatrix()", 75, load<4, TRANS>};
   return count == 1 ? one : count == 2 ? two : four;
 }
 const MatrixOperation& store_of(int count) {
-  static constexpr MatrixOperation one{"stmatrix()", store<1>}, two{"stmatrix()", store<2>},
-      four{"stmatrix()", store<4>};
+  static constexpr MatrixOperation one{"stmatrix()", 90, store<1>}, two{"stmatrix()", 90, store<2>},
+      four{"stmatrix()", 90, store<4>};
   return count == 1 ? one : count == 2 ? two : four;
 }
 

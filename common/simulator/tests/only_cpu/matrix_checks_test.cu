@@ -1,5 +1,8 @@
 // Faults with the words of common/kernel/mma.cuh, planted on purpose: each must be named, with the
 // kernel's line.
+#include <cuda_pipeline.h>
+#include <mma.h>
+
 #include "common/backend/profile.hpp"
 #include "common/kernel/mma.cuh"
 #include "common/simulator/tests/only_cpu/outcome.hpp"
@@ -104,6 +107,25 @@ __global__ void leaves_out(int left_out, bool sets_c, float* out) {
   out[threadIdx.x] = c[0];
 }
 
+enum class Wmma { kRight, kShort, kShifted, kOddStride, kOwnAddress, kNotFilled };
+
+constexpr int kLoad = __LINE__ + 11, kMultiply = __LINE__ + 13, kWrite = __LINE__ + 14;
+template <Wmma FAULT>
+__global__ void wmma_product(const __nv_bfloat16* A, const __nv_bfloat16* B, float* C) {
+  using namespace nvcuda::wmma;
+  fragment<matrix_a, 16, 16, 16, __nv_bfloat16, row_major> a;
+  fragment<matrix_b, 16, 16, 16, __nv_bfloat16, col_major> b;
+  fragment<accumulator, 16, 16, 16, float> c;
+  if (FAULT != Wmma::kNotFilled) fill_fragment(c, 0.0f);
+  const __nv_bfloat16* const from = A + (FAULT == Wmma::kShort ? 16 : 0) +
+                                    (FAULT == Wmma::kShifted ? 8 : 0) +
+                                    (FAULT == Wmma::kOwnAddress ? 16 * (threadIdx.x % 2) : 0);
+  load_matrix_sync(a, from, FAULT == Wmma::kOddStride ? 12 : 16);
+  load_matrix_sync(b, B, 16);
+  mma_sync(c, a, b, c);
+  store_matrix_sync(C, c, 16, mem_row_major);
+}
+
 }  // namespace
 
 TEST_CASE("lanes that do not come to an mma are told", "[checks][matrix]") {
@@ -130,6 +152,43 @@ TEST_CASE("lanes that do not come to an mma are told", "[checks][matrix]") {
              ContainsSubstring("16 threads wait at mma_m16n8k8_tf32()  " + line(kFirst)));
   CHECK_THAT(two.report,
              ContainsSubstring("16 threads wait at mma_m16n8k8_tf32()  " + line(kSecond)));
+}
+
+TEST_CASE("what the device has not ends the kernel", "[checks][matrix]") {
+  DeviceBuffer<float> out(32);
+  REQUIRE(setenv("SIMULATOR_CAPABILITY", "75", 1) == 0);
+  product_of_some<true><<<1, 32>>>(32, out.data());
+  const Outcome outcome;
+  unsetenv("SIMULATOR_CAPABILITY");
+  CHECK(outcome.error == cudaErrorLaunchFailure);
+  CHECK_THAT(outcome.report, ContainsSubstring("needs compute capability 8.0") &&
+                                 ContainsSubstring("7.5") && ContainsSubstring(line(kProduct)));
+}
+
+/// As arrays that asynchronous copies fill are read.
+constexpr int kBegins = __LINE__ + 4, kReads = __LINE__ + 9;
+template <bool WAITS>
+__global__ void reads_copied_rows(const uint4* in, uint32_t* out) {
+  __shared__ uint4 tile[32];
+  __pipeline_memcpy_async(&tile[threadIdx.x], &in[threadIdx.x], 16);
+  __pipeline_commit();
+  __pipeline_wait_prior(WAITS ? 0 : 1);
+  uint32_t fragment[4];
+  if (WAITS) __syncwarp();
+  ldmatrix<4>(fragment, &tile[threadIdx.x]);
+  out[threadIdx.x] = fragment[3];
+}
+
+TEST_CASE("ldmatrix of what is still being copied is a race", "[checks][matrix]") {
+  const DeviceBuffer<uint4> in(std::vector<uint4>(32));
+  DeviceBuffer<uint32_t> out(32);
+  reads_copied_rows<true><<<1, 32>>>(in.data(), out.data());
+  CHECK(Outcome{}.report == "");
+  reads_copied_rows<false><<<1, 32>>>(in.data(), out.data());
+  const Outcome race;
+  CHECK_THAT(race.report, ContainsSubstring("copied by  ") && ContainsSubstring(line(kBegins)) &&
+                              ContainsSubstring(line(kReads)) &&
+                              ContainsSubstring("was not waited for"));
 }
 
 TEST_CASE("a block that is no multiple of 32 threads lacks lanes", "[checks][matrix]") {
@@ -186,6 +245,8 @@ TEST_CASE("addresses of lanes that are not needed are not looked at", "[checks][
 }
 
 TEST_CASE("stmatrix is a write in all checks", "[checks][matrix]") {
+  const Restored restored;
+  simulator::set_thread_order(0);
   DeviceBuffer<uint32_t> out(32);
   stores_and_reads<true><<<1, 32>>>(out.data());
   CHECK(Outcome{}.report == "");
@@ -244,4 +305,37 @@ TEST_CASE("the profile has rows of matrices among the accesses of shared memory"
   CHECK(profiles[1].total.shared_loads.wavefronts == 1);
   CHECK(profiles[2].total.shared_stores.requests == 1);
   CHECK(profiles[2].total.shared_stores.wavefronts == 4);
+}
+
+TEST_CASE("wmma reads and writes in all checks", "[checks][matrix][wmma]") {
+  const DeviceBuffer<__nv_bfloat16> a(std::vector<__nv_bfloat16>(256, 1.0f)), b(a.to_host());
+  DeviceBuffer<float> c(256), small(250);
+  const auto report_of = [&](auto kernel, float* out) {
+    kernel<<<1, 32>>>(a.data(), b.data(), out);
+    return Outcome{}.report;
+  };
+  start_profile();
+  CHECK(report_of(wmma_product<Wmma::kRight>, c.data()) == "");
+  const auto profiles = take_profile(true);
+  REQUIRE(profiles.size() == 1);
+  const Counts& total = profiles[0].total;
+  CHECK(total.loads.bytes == 2 * 512);
+  CHECK(total.loads.requests == 8);  // 4 bytes a lane
+  CHECK(total.loads.sectors == 64);  // half a sector in each of 8 rows
+  CHECK(total.stores.bytes == 1024);
+  CHECK(total.stores.requests == 4);
+  CHECK(total.warp_operations == 4);
+  CHECK_THAT(report_of(wmma_product<Wmma::kShort>, c.data()),
+             ContainsSubstring("read by") && ContainsSubstring(line(kLoad)));
+  CHECK_THAT(report_of(wmma_product<Wmma::kRight>, small.data()),
+             ContainsSubstring("written by") && ContainsSubstring(line(kWrite)));
+  CHECK_THAT(report_of(wmma_product<Wmma::kShifted>, c.data()),
+             ContainsSubstring("no multiple of 32 bytes") && ContainsSubstring(line(kLoad)));
+  CHECK_THAT(report_of(wmma_product<Wmma::kOddStride>, c.data()),
+             ContainsSubstring("12 elements apart"));
+  CHECK_THAT(report_of(wmma_product<Wmma::kOwnAddress>, c.data()),
+             ContainsSubstring("thread (1,0)") && ContainsSubstring("different addresses"));
+  CHECK_THAT(report_of(wmma_product<Wmma::kNotFilled>, c.data()),
+             ContainsSubstring("nothing wrote c.x[0] of mma_sync()") &&
+                 ContainsSubstring(line(kMultiply)));
 }
