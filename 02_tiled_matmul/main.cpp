@@ -8,6 +8,8 @@
 #include "common/kernel/check.hpp"
 #include "common/measure/row_major_blas.hpp"
 #include "common/program/chapter.hpp"
+#include "tensor_cores/tensor_cores.hpp"
+#include "tf32/tf32.hpp"
 
 namespace tutorial::tiled_matmul {
 namespace {
@@ -92,5 +94,9 @@ int main(int argc, char** argv) {
   return tutorial::run_chapter(
       argc, argv, "02_tiled_matmul",
       {{"", "C = alpha·A·B + beta·C in tiles: shared memory, then registers",
-        tutorial::tiled_matmul::body}});
+        tutorial::tiled_matmul::body},
+       {"tensor_cores", "C = A·B on tensor cores: bf16 in, fp32 added up, fp32 or bf16 out",
+        tutorial::tiled_matmul::tensor_cores::body},
+       {"tf32", "float32 matrices on tensor cores: one and three products of TF32 numbers",
+        tutorial::tiled_matmul::tf32::body}});
 }

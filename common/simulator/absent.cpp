@@ -12,7 +12,7 @@ struct Absent {
 
 constexpr std::string_view kTextures = "texture and surface memory", kGraphs = "CUDA graphs",
                            kModules = "loading of modules (the driver API)",
-                           kWmma = "wmma (tensor cores)", kLibcu = "libcu++ (cuda::)";
+                           kLibcu = "libcu++ (cuda::)";
 
 constexpr Absent kHeaders[] = {
     {"thrust/", "Thrust"},
@@ -33,7 +33,6 @@ constexpr Absent kHeaders[] = {
     {"cuda_gl_interop", "OpenGL"},
     {"cudaProfiler.h", "the driver API's profiler"},
     {"cupti", "CUPTI"},
-    {"mma.h", kWmma},
     {"nccl", "NCCL"},
     {"nvml", "NVML"},
     {"nvrtc", "NVRTC"},
@@ -70,8 +69,7 @@ constexpr Absent kWords[] = {
     {"cuLaunchKernel", kModules},
 };
 
-constexpr Absent kScopes[] = {
-    {"thrust", "Thrust"}, {"cub", "CUB"}, {"nvcuda", kWmma}, {"cutlass", "CUTLASS"}};
+constexpr Absent kScopes[] = {{"thrust", "Thrust"}, {"cub", "CUB"}, {"cutlass", "CUTLASS"}};
 
 }  // namespace
 

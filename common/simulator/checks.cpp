@@ -621,4 +621,16 @@ void Checks::lanes_absent(const char* operation, int warp_begin, unsigned lanes,
   });
 }
 
+void Checks::unwritten_register(const char* operation, const std::string& what,
+                                const void* instruction) {
+  const SimulatorScope scope;
+  const void* const at = static_cast<const char*>(instruction) - 1;
+  count_finding({"init", 0, cudaErrorLaunchFailure, block_}, at, at, [&] {
+    return "init in " + std::string(worker_.kernel()) + ", a register\n  read by    " +
+           worker_.place(static_cast<uint32_t>(worker_.current()), block_) + "  " +
+           source_line_with_text(at) + "\n  nothing wrote " + what + " of " + operation +
+           "\n  likely: the loop that fills the fragment leaves it out, or C was not set to zero\n";
+  });
+}
+
 }  // namespace simulator

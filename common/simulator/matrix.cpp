@@ -17,6 +17,11 @@
 namespace simulator {
 namespace {
 
+// This file is linked only where one of its words is used.
+const bool is_here = has_matrix_operations = true;
+
+}  // namespace
+
 void come_together(const MatrixOperation& operation, void* part, const void* instruction) {
   Worker* const worker = current_worker();
   if (worker == nullptr) {
@@ -27,51 +32,74 @@ void come_together(const MatrixOperation& operation, void* part, const void* ins
   worker->matrix(operation, part, instruction);
 }
 
+float to_float_as_gpu(double sum) {
+  return std::isnan(sum) ? std::bit_cast<float>(0x7fffffff) : static_cast<float>(sum);
+}
+
+namespace {
+
 // ---- mma
 
 struct Mma {
   float* c;
   const uint32_t* a;
   uint32_t b[2];
+  const void* instruction;
 };
 
 constexpr uint32_t kAbsent = 0xffffffff;  // a register of a lane that does not take part: NaN
 
 /// Elements of A and B as they lie in a register.
 struct Bfloat16 {
+  static constexpr const char* kName = "mma_m16n8k16<__nv_bfloat16>()";
   static constexpr int kInRegister = 2;
   static double element(uint32_t bits, int i) {
     return std::bit_cast<float>(i == 0 ? bits << 16 : bits & 0xffff0000);
   }
 };
 struct Half {
+  static constexpr const char* kName = "mma_m16n8k16<__half>()";
   static constexpr int kInRegister = 2;
   static double element(uint32_t bits, int i) {
     return static_cast<float>(__half::of_bits(bits >> 16 * i & 0xffff));
   }
 };
 struct Tf32 {
+  static constexpr const char* kName = "mma_m16n8k8_tf32()";
   static constexpr int kInRegister = 1;
   static double element(uint32_t bits, int) {
     return std::bit_cast<float>(bits & ~uint32_t{0x1fff});
   }
 };
 
-float rounded(double sum) {
-  // The NaN that a GPU makes.
-  return std::isnan(sum) ? std::bit_cast<float>(0x7fffffff) : static_cast<float>(sum);
+std::string nth(const char* name, int i) {
+  return name + std::to_string(i) + "]";
+}
+
+void look_for_unwritten(Worker& worker, const char* name, int lane, const Mma& part) {
+  const auto report = [&](const std::string& what) {
+    worker.speak_for_lane(lane);
+    worker.checks->unwritten_register(name, what, part.instruction);
+  };
+  for (int r = 0; r < 4; ++r) {
+    if (part.a[r] == kUnwritten) report(nth("a[", r));
+    if (std::bit_cast<uint32_t>(part.c[r]) == kUnwritten) report(nth("c[", r));
+  }
+  for (int r = 0; r < 2; ++r)
+    if (part.b[r] == kUnwritten) report("b" + std::to_string(r));
 }
 
 /// C += A·B. The products are exact; they and C are added up in double, and the sum is rounded to
 /// fp32 once. (A tensor core cuts the terms of a sum off below the largest one's last bits: its
 /// error is larger, and not specified.)
 template <class Element>
-void multiply(Worker&, const MatrixParts& parts) {
+void multiply(Worker& worker, const MatrixParts& parts) {
   constexpr int PER = Element::kInRegister, K = 8 * PER;
   double a[16][K], b[K][8], c[16][8];
   for (int lane = 0; lane < 32; ++lane) {
     const auto* part = static_cast<const Mma*>(parts[static_cast<size_t>(lane)]);
     const int g = lane / 4, t = lane % 4;
+    if (part && worker.checks) look_for_unwritten(worker, Element::kName, lane, *part);
     for (int e = 0; e < PER; ++e) {
       for (int r = 0; r < 4; ++r)
         a[g + 8 * (r % 2)][PER * t + e + K / 2 * (r / 2)] =
@@ -88,13 +116,13 @@ void multiply(Worker&, const MatrixParts& parts) {
   for (int lane = 0; lane < 32; ++lane) {
     const auto* part = static_cast<const Mma*>(parts[static_cast<size_t>(lane)]);
     const int g = lane / 4, t = lane % 4;
-    for (int r = 0; part && r < 4; ++r) part->c[r] = rounded(c[g + 8 * (r / 2)][2 * t + r % 2]);
+    for (int r = 0; part && r < 4; ++r)
+      part->c[r] = to_float_as_gpu(c[g + 8 * (r / 2)][2 * t + r % 2]);
   }
 }
 
-constexpr MatrixOperation kMmaBf16{"mma_m16n8k16<__nv_bfloat16>()", multiply<Bfloat16>};
-constexpr MatrixOperation kMmaHalf{"mma_m16n8k16<__half>()", multiply<Half>};
-constexpr MatrixOperation kMmaTf32{"mma_m16n8k8_tf32()", multiply<Tf32>};
+template <class Element>
+constexpr MatrixOperation kMma{Element::kName, 80, multiply<Element>};
 
 // ---- ldmatrix, stmatrix
 
@@ -172,6 +200,11 @@ void store(Worker& worker, const MatrixParts& parts) {
   uint16_t elements[COUNT][8][8];
   for (int lane = 0; lane < 32; ++lane) {
     const auto* part = static_cast<const Rows*>(parts[static_cast<size_t>(lane)]);
+    for (int i = 0; part && worker.checks && i < COUNT; ++i)
+      if (part->registers[i] == kUnwritten) {
+        worker.speak_for_lane(lane);
+        worker.checks->unwritten_register("stmatrix()", nth("from[", i), part->instruction);
+      }
     for (int i = 0; i < COUNT; ++i)
       for (int e = 0; e < 2; ++e)
         elements[i][row_of<false>(lane, e)][column_of<false>(lane, e)] =
@@ -188,30 +221,26 @@ void store(Worker& worker, const MatrixParts& parts) {
 
 template <bool TRANS>
 const MatrixOperation& load_of(int count) {
-  static constexpr MatrixOperation one{"ldmatrix()", load<1, TRANS>},
-      two{"ldmatrix()", load<2, TRANS>}, four{"ldmatrix()", load<4, TRANS>};
+  static constexpr MatrixOperation one{"ldmatrix()", 75, load<1, TRANS>},
+      two{"ldmatrix()", 75, load<2, TRANS>}, four{"ldmatrix()", 75, load<4, TRANS>};
   return count == 1 ? one : count == 2 ? two : four;
 }
 const MatrixOperation& store_of(int count) {
-  static constexpr MatrixOperation one{"stmatrix()", store<1>}, two{"stmatrix()", store<2>},
-      four{"stmatrix()", store<4>};
+  static constexpr MatrixOperation one{"stmatrix()", 90, store<1>}, two{"stmatrix()", 90, store<2>},
+      four{"stmatrix()", 90, store<4>};
   return count == 1 ? one : count == 2 ? two : four;
 }
 
 }  // namespace
 
-void mma_bf16(float* c, const uint32_t* a, uint32_t b0, uint32_t b1) {
-  Mma part{c, a, {b0, b1}};
-  come_together(kMmaBf16, &part, __builtin_return_address(0));
-}
-void mma_half(float* c, const uint32_t* a, uint32_t b0, uint32_t b1) {
-  Mma part{c, a, {b0, b1}};
-  come_together(kMmaHalf, &part, __builtin_return_address(0));
-}
-void mma_tf32(float* c, const uint32_t* a, uint32_t b0, uint32_t b1) {
-  Mma part{c, a, {b0, b1}};
-  come_together(kMmaTf32, &part, __builtin_return_address(0));
-}
+#define SIMULATOR_MMA(name, element)                                 \
+  void name(float* c, const uint32_t* a, uint32_t b0, uint32_t b1) { \
+    Mma part{c, a, {b0, b1}, __builtin_return_address(0)};           \
+    come_together(kMma<element>, &part, part.instruction);           \
+  }
+SIMULATOR_MMA(mma_bf16, Bfloat16)
+SIMULATOR_MMA(mma_half, Half)
+SIMULATOR_MMA(mma_tf32, Tf32)
 
 void ldmatrix(uint32_t* to, const void* row, int count) {
   const void* const instruction = __builtin_return_address(0);

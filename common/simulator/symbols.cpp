@@ -30,6 +30,9 @@ constexpr std::string_view kMarker = "_ZN9simulator12_GLOBAL__N_16markerE";
 // What the translator puts after each __shared__ array, with the array's name behind it.
 constexpr std::string_view kGapName = "simulator_gap_after_";
 
+// Beside an array of a class type, as of __nv_bfloat16, the compiler keeps whether it has begun.
+constexpr std::string_view kGuard = "_ZGV";
+
 struct Function {
   uintptr_t address;  // in the file
   const char* name;   // mangled
@@ -164,6 +167,8 @@ Symbols read_symbols() {
       if (name == kMarker) {
         symbols.marker_offset = table[i].st_value;
         marker_found = true;
+      } else if (std::string_view(name).starts_with(kGuard)) {
+        others.emplace_back(table[i].st_value, table[i].st_size);
       } else if (std::strstr(name, kGapName.data()) != nullptr) {
         with_gap.insert(array_before(name));
         gaps.emplace_back(table[i].st_value, table[i].st_size);

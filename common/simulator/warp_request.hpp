@@ -1,7 +1,7 @@
 // What one memory instruction of a warp costs, by the rules of the hardware: 32-byte sectors of
-// global memory, wavefronts of shared memory. The rules are those that an H100's counters follow,
-// pattern for pattern: docs/results/NVIDIA_H100_80GB_HBM3/access_patterns.csv, which a test
-// compares with these.
+// global memory, wavefronts of shared memory. The rules are those that an H100's and an H200's
+// counters follow, pattern for pattern: docs/results/NVIDIA_H100_80GB_HBM3/access_patterns.csv and
+// docs/results/NVIDIA_H200/matrix_patterns.csv, which a test compares with these.
 #pragma once
 
 #include <array>

@@ -148,6 +148,32 @@ void check_cases(const std::vector<Case>& cases) {
 
 // ---- ldmatrix, stmatrix
 
+/// C (32, 32) = A (32, K)·B (K, 32), of two warps: arrays of a 16-bit type in shared memory, whose
+/// rows are padded against conflicts. K is a multiple of 16.
+template <class T>
+__global__ void multiplies_tiles(const T* A, const T* B, int K, float* C) {
+  __shared__ __align__(16) T As[32][16 + 8], Bs[16][32 + 8];
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, m0 = thread / 32 * 16;
+  float c[4][4] = {};
+  for (int k0 = 0; k0 < K; k0 += 16) {
+    for (int i = thread; i < 32 * 16; i += 64) As[i / 16][i % 16] = A[i / 16 * K + k0 + i % 16];
+    for (int i = thread; i < 16 * 32; i += 64) Bs[i / 32][i % 32] = B[k0 * 32 + i];
+    __syncthreads();
+    uint32_t a[4];
+    ldmatrix<4>(a, &As[m0 + lane % 16][lane / 16 * 8]);
+    for (int j = 0; j < 4; j += 2) {
+      uint32_t b[4];
+      ldmatrix_trans<4>(b, &Bs[lane % 16][j * 8 + lane / 16 * 8]);
+      mma_m16n8k16<T>(c[j], a, b[0], b[1]);
+      mma_m16n8k16<T>(c[j + 1], a, b[2], b[3]);
+    }
+    __syncthreads();
+  }
+  for (int j = 0; j < 4; ++j)
+    for (int r = 0; r < 4; ++r)
+      C[(m0 + lane / 4 + 8 * (r / 2)) * 32 + 8 * j + 2 * (lane % 4) + r % 2] = c[j][r];
+}
+
 struct Rows {
   int at[32];  // of the tile, the row that each lane points to
 };
@@ -325,6 +351,26 @@ TEST_CASE("mma of TF32 does not look at the lower 13 bits", "[matrix]") {
                      {low(0x3f802000), 1, 0, 0, 0, 1 + 0x1p-10f},
                      {1, low(0xbf803fff), 0, 0, 0, -1 - 0x1p-10f},
                      {low(0x00001fff), 0x1p100f, 0, 0, 0, 0}});
+}
+
+TEMPLATE_TEST_CASE("ldmatrix and mma together multiply tiles", "[matrix]", __nv_bfloat16, __half) {
+  need("sm_80");
+  constexpr int K = 80;
+  std::mt19937 random(5);
+  std::uniform_int_distribution<int> integers(-9, 9);
+  std::vector<TestType> A(32 * K), B(K * 32);
+  for (auto* matrix : {&A, &B})
+    for (TestType& x : *matrix) x = TestType(static_cast<float>(integers(random)));
+  const DeviceBuffer<TestType> a(A), b(B);
+  const auto got = run_kernel<float>(
+      32 * 32, [&](float* C) { multiplies_tiles<<<1, 64>>>(a.data(), b.data(), K, C); });
+  for (size_t row = 0; row < 32; ++row)
+    for (size_t column = 0; column < 32; ++column) {
+      float want = 0;
+      for (size_t k = 0; k < K; ++k)
+        want += static_cast<float>(A[row * K + k]) * static_cast<float>(B[k * 32 + column]);
+      CHECK(got[row * 32 + column] == want);
+    }
 }
 
 TEST_CASE("ldmatrix gives each lane its elements of the rows that lanes point to", "[matrix]") {

@@ -298,8 +298,7 @@ TEST_CASE("translate: what is not there is named in a sentence") {
            {"\n\nfloat x = tex2D<float>(t, 1, 2);", "texture and surface memory"},
            {"\n\ncudaTextureObject_t t;", "texture and surface memory"},
            {"\n\ncudaGraph_t graph;", "CUDA graphs"},
-           {"\n\nusing namespace nvcuda; nvcuda::wmma::fill_fragment(a, 0);",
-            "wmma (tensor cores)"},
+           {"\n\nusing namespace cutlass; cutlass::gemm::Gemm gemm;", "CUTLASS"},
            {"#ifndef A_H\n#define A_H\n#include <cudnn.h>\n#endif", "cuDNN"}}) {
     CAPTURE(source);
     CHECK(error_of(source) ==

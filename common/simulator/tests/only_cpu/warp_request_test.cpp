@@ -47,6 +47,34 @@ TEST_CASE("sectors and wavefronts are what an H100 counted") {
   CHECK(patterns == 120);
 }
 
+TEST_CASE("wavefronts of ldmatrix and stmatrix are what an H200 counted") {
+  std::ifstream file(TUTORIAL_SOURCE_DIR "/docs/results/NVIDIA_H200/matrix_patterns.csv");
+  std::string line;
+  std::getline(file, line);  // the heads
+  int patterns = 0;
+  while (std::getline(file, line)) {
+    INFO(line);
+    for (char& c : line)
+      if (c == ',') c = ' ';
+    std::istringstream words(line);
+    std::string word;
+    int matrices, passes, conflicts;
+    WarpRequest request;
+    words >> word >> matrices;
+    for (uintptr_t& address : request.address) words >> address;
+    words >> passes >> conflicts;
+    REQUIRE(words);
+
+    request.bytes = 16;
+    request.lanes = 0xffffffff >> (32 - 8 * matrices);
+    const Wavefronts wavefronts = shared_rows(request);
+    CHECK(wavefronts.all == passes);
+    CHECK(wavefronts.all - wavefronts.least == conflicts);
+    ++patterns;
+  }
+  CHECK(patterns == 63);
+}
+
 TEST_CASE("sectors of plain accesses") {
   CHECK(sectors(strided(4, 4)) == 4);
   CHECK(sectors(strided(4, 0)) == 1);
