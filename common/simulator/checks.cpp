@@ -18,12 +18,6 @@ namespace {
 
 constexpr uint32_t kAlways = UINT32_MAX;  // as a declared_run_: nobody will declare this array
 
-/// The instruction of an access. Its record has the address that the call returns to: one byte
-/// earlier is in the call.
-const void* instruction_of(const Record& record) {
-  return reinterpret_cast<const void*>(program_start() + record.instruction - 1);
-}
-
 std::string number_of_line(const SourcePlace& place) {
   return "line " + std::to_string(place.line);
 }
@@ -56,6 +50,10 @@ std::atomic<bool>& switched_on() {
 
 }  // namespace
 
+const void* instruction_of(const Record& record) {
+  return reinterpret_cast<const void*>(program_start() + record.instruction - 1);
+}
+
 bool checks_are_on() {
   return switched_on();
 }
@@ -86,6 +84,7 @@ void Checks::begin_block(const Operation& launch, uint32_t block, int threads) {
   barrier_clock_.assign(warps, 0);
   full_clock_.assign(warps, 0);
   left_.assign(static_cast<size_t>(threads), {});
+  cluster_.clear();
   double_writes_.clear();
   if (pairs_used_.size() < warps) {
     pairs_used_.assign(warps, false);
@@ -103,9 +102,8 @@ void Checks::barrier_passed(Where where) {
   barrier_ = place_of(where);
 }
 
-void Checks::barrier_without(int left, const char* barrier, Where where) {
+void Checks::barrier_without(int left, const char* barrier, const SourcePlace& line) {
   threads_were_missing_ = true;
-  const SourcePlace line = place_of(where);
   count_finding({"note", 0, cudaSuccess, block_}, line, [&] {
     return "note in " + std::string(worker_.kernel()) + ", " + worker_.block_text() + "\n  " +
            std::to_string(left) + (left == 1 ? " thread" : " threads") +
@@ -152,7 +150,8 @@ Record Checks::record_now(const void* instruction) const {
 bool Checks::ordered(const Record& before, bool is_global) const {
   if (before.epoch != (is_global ? launch_ : run_))
     return !is_global || before.epoch == 0 || is_ordered(before.epoch, *operation_);
-  if (is_global && before.block != block_) return false;
+  if (!cluster_.empty() && ordered_by_cluster(before)) return true;
+  if (before.block != block_) return false;
   const uint32_t me = static_cast<uint32_t>(worker_.current());
   if (before.thread == me) return true;
   const uint32_t warp = before.thread / 32;
@@ -316,12 +315,21 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
   worker_.progress.access(address);
   if (heed) worker_.heed_watch(instruction);
   settle();
-  Record now = record_now(instruction);
+  access_shared(*this, address, bytes, kind, record_now(instruction));
+}
+
+void Checks::access_shared(Checks& owner, uintptr_t address, size_t bytes, AccessKind kind,
+                           const Record& by) {
+  Record now = by;
   now.epoch = run_;
+  // Of another block's shared memory: where the same lies in this one's, and how far away.
+  const uintptr_t there = address;
+  if (&owner != this) address = worker_.own_address(address, owner.worker_);
+  const uintptr_t away = there - address;
   const uintptr_t dynamic = reinterpret_cast<uintptr_t>(worker_.dynamic_shared());
   const bool is_dynamic = address - dynamic < kSharedPerBlockOptin;
   const uintptr_t begin = is_dynamic ? dynamic : worker_.static_shared();
-  std::vector<SharedCell>& cells = is_dynamic ? dynamic_cells_ : static_cells_;
+  std::vector<SharedCell>& cells = is_dynamic ? owner.dynamic_cells_ : owner.static_cells_;
   if (is_dynamic && address - dynamic + bytes > worker_.dynamic_shared_bytes()) {
     report_bounds(now, kind, address, [&] {
       return "  " + name(false, address) + ": byte " + std::to_string(address - dynamic) + " of " +
@@ -331,7 +339,7 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
     });
     return;
   }
-  if (!is_dynamic && !in_shared_array(address, bytes)) {
+  if (!is_dynamic && !in_shared_array(address, bytes) && !owner.in_shared_array(address, bytes)) {
     if (shared_owners()[address - begin] == kOtherVariable) return;
     report_bounds(now, kind, address, [&] { return worker_.near_shared_array(address); });
     return;
@@ -344,13 +352,13 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
     SharedCell& cell = cells[number];
     const uint8_t written = cell.run == run_ ? cell.written : 0;
     const bool reads = kind == AccessKind::read || kind == AccessKind::atomic;
-    if (reads && (written & mask) != mask) report_unwritten(now, false, at);
+    if (reads && (written & mask) != mask) report_unwritten(now, false, at + away);
     if (kind != AccessKind::read) {
       cell.run = run_;
       cell.written = written | mask;
     }
-    const auto look = [&](Cell& part, uint8_t of) { visit(part, of, kind, now, false, at); };
-    const auto byte_cells = [&] { return shared_byte_cells(is_dynamic, number); };
+    const auto look = [&](Cell& part, uint8_t of) { visit(part, of, kind, now, false, at + away); };
+    const auto byte_cells = [&] { return owner.shared_byte_cells(is_dynamic, number); };
     visit_cells(cell, byte_cells, mask, writes(kind), look);
     at = end;
   }
@@ -383,15 +391,13 @@ void Checks::foreign_access(uintptr_t address, size_t bytes, AccessKind kind,
 
 std::string Checks::place(const Record& record, bool is_global) const {
   if (is_global && record.epoch != launch_) return place_in_operation(record);
-  return worker_.place(record.thread, is_global ? record.block : block_) + "  " +
+  return worker_.place(record.thread, record.block) + "  " +
          source_line_with_text(instruction_of(record)) + "\n";
 }
 
 std::string Checks::name(bool is_global, uintptr_t address) const {
   return is_global ? device_name(address) : worker_.shared_name(address);
 }
-
-namespace {
 
 const char* done_by(AccessKind kind) {
   switch (kind) {
@@ -407,11 +413,15 @@ const char* done_by(AccessKind kind) {
   }
 }
 
+namespace {
+
 /// Arrays of one report are told apart by this. (A block's shared memory has another address on
 /// every worker.)
-uintptr_t array_at(bool is_global, uintptr_t address, uintptr_t static_shared) {
+uintptr_t array_at(bool is_global, uintptr_t address, const Worker& worker) {
   if (is_global) return find_allocation(reinterpret_cast<const void*>(address)).begin;
-  const uintptr_t offset = address - static_shared;
+  if (const Worker* owner = worker.owner_in_cluster(address))
+    address = worker.own_address(address, *owner);
+  const uintptr_t offset = address - worker.static_shared();
   if (offset >= shared_owners().size()) return 0;
   return static_cast<uintptr_t>(shared_owners()[offset]) + 1;
 }
@@ -421,7 +431,7 @@ uintptr_t array_at(bool is_global, uintptr_t address, uintptr_t static_shared) {
 void Checks::report_race(const Record& before, AccessKind before_kind, const Record& now,
                          AccessKind now_kind, bool is_global, uintptr_t address) {
   const SimulatorScope scope;
-  const Finding finding{"race", array_at(is_global, address, worker_.static_shared()),
+  const Finding finding{"race", array_at(is_global, address, worker_),
                         cudaErrorLaunchFailure, block_};
   count_finding(finding, instruction_of(before), instruction_of(now), [&] {
     return "race in " + std::string(worker_.kernel()) + ", " + name(is_global, address) + "\n" +
@@ -451,6 +461,11 @@ std::string Checks::cause_of_race(const Record& before, AccessKind before_kind, 
            "a block reads what another one writes: use two launches, or another array for "
            "the result\n";
   }
+  if (!is_global && before.block != now.block)
+    return one_atomic ? "  likely: only one of the two lines uses an atomic function, and no "
+                        "barrier of the cluster stands between them\n"
+                      : "  likely: a barrier of the cluster is missing between these lines; "
+                        "__syncthreads() orders the threads of one block only\n";
   const SourcePlace a = source_place(instruction_of(before));
   const SourcePlace b = source_place(instruction_of(now));
   const bool same_file = a.path == b.path && a.line > 0;
@@ -490,7 +505,7 @@ void Checks::report_too_early(const Allocation& found, uintptr_t address) {
 
 void Checks::note_same_value(const DoubleWrite& both) {
   const SimulatorScope scope;
-  const Finding finding{kSameValue, array_at(both.is_global, both.address, worker_.static_shared()),
+  const Finding finding{kSameValue, array_at(both.is_global, both.address, worker_),
                         cudaSuccess, block_};
   count_finding(finding, instruction_of(both.before), instruction_of(both.now), [&] {
     return "note in " + std::string(worker_.kernel()) + ", " + name(both.is_global, both.address) +
@@ -503,7 +518,7 @@ void Checks::note_same_value(const DoubleWrite& both) {
 
 void Checks::report_unwritten(const Record& now, bool is_global, uintptr_t address) {
   const SimulatorScope scope;
-  const Finding finding{"init", array_at(is_global, address, worker_.static_shared()),
+  const Finding finding{"init", array_at(is_global, address, worker_),
                         cudaErrorLaunchFailure, block_};
   const void* instruction = instruction_of(now);
   count_finding(finding, instruction, instruction, [&] {

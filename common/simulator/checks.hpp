@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/simulator/device.hpp"
@@ -25,6 +27,14 @@ enum class AccessKind : uint8_t {
   copy_ends     // … until the thread that asked has waited for it
 };
 
+/// Of shared memory of another block of the cluster.
+struct RemoteAccess {
+  Record record;
+  AccessKind kind;
+  uintptr_t address;
+  int arrivals;  // of the thread at the cluster's barrier, before it
+};
+
 /// A worker's part of the checks: the clocks of the block that it runs, and the cells of its shared
 /// memory.
 class Checks {
@@ -34,7 +44,7 @@ class Checks {
   void begin_block(const Operation& launch, uint32_t block, int threads);
   void barrier_passed(Where where);  // by all threads of the block that are still there
   /// The barrier that is about to be passed did not wait for `left` threads: they are gone.
-  void barrier_without(int left, const char* barrier, Where where);
+  void barrier_without(int left, const char* barrier, const SourcePlace& line);
   void thread_left(int thread);
   void warp_passed(int warp, unsigned lanes, unsigned living);
   /// The block has come to the declaration of the __shared__ array at this address.
@@ -59,6 +69,18 @@ class Checks {
 
   /// The running thread brought `what` to an operation, and nothing wrote it.
   void unwritten_register(const char* operation, const std::string& what, const void* instruction);
+
+  // ---- Of a cluster (checks_cluster.cpp)
+  /// The block is one of these of a cluster, and its shared memory belongs to this run.
+  void join_cluster(const std::vector<Checks*>& blocks, uint32_t run);
+  uint32_t run() const { return run_; }
+  void cluster_arrived(int thread);
+  void cluster_waited(int thread);
+  /// Of shared memory of another block of the cluster.
+  void remote_access(Worker& owner, uintptr_t address, size_t bytes, AccessKind kind,
+                     const void* instruction);
+  /// All threads of the block have left.
+  void block_left();
 
   /// Was an access at or just before this address reported, so that its crash needs no words?
   bool has_reported(uintptr_t address) const { return address - reported_ < 16; }
@@ -86,6 +108,12 @@ class Checks {
   void compare_double_writes();
   Record record_now(const void* instruction) const;
   bool ordered(const Record& before, bool is_global) const;
+  bool ordered_by_cluster(const Record& before) const;
+  /// `owner`: the block whose shared memory it is.
+  void access_shared(Checks& owner, uintptr_t address, size_t bytes, AccessKind kind,
+                     const Record& by);
+  void report_left(const Checks& owner, const RemoteAccess& access, const char* when);
+  void report_not_begun(const Checks& owner, const RemoteAccess& access);
   void visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now, bool is_global,
              uintptr_t address);
   Cell* shared_byte_cells(bool is_dynamic, size_t four);
@@ -118,9 +146,23 @@ class Checks {
   std::vector<SharedCell> static_cells_, dynamic_cells_;
   std::vector<Cell> static_bytes_, dynamic_bytes_;  // four to a cell; none until one is needed
   std::vector<uint32_t> declared_run_;              // of each __shared__ array
+  /// When a thread arrived at the cluster's barrier the last two times, by its warp's clock.
+  struct AtCluster {
+    int arrivals = 0, waits = 0;
+    uint32_t last = 0, before_last = 0;
+  };
+  std::vector<Checks*> cluster_;  // empty: of none
+  std::vector<AtCluster> at_cluster_;
+  std::map<std::pair<uint32_t, uint32_t>, RemoteAccess> remote_;  // last ones; by block and thread
   SourcePlace barrier_;                             // the last one that the block has passed
   uintptr_t reported_ = 0;                          // the address of the last bounds report
 };
+
+/// The instruction of an access. Its record has the address that the call returns to: one byte
+/// earlier is in the call.
+const void* instruction_of(const Record& record);
+/// "  read by    ".
+const char* done_by(AccessKind kind);
 
 /// "copy_kernel, block (0,0) thread (3,0)  file.cu:7   the line  on stream 1", of an access of
 /// global memory by another operation than the one at hand.

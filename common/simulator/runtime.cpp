@@ -3,10 +3,12 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "common/simulator/device.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/symbols.hpp"
+#include "launch_site.h"
 
 namespace simulator {
 namespace {
@@ -65,6 +67,7 @@ constexpr ErrorText kErrors[] = {
     {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "cluster misconfiguration"},
     {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
 };
 
@@ -77,6 +80,7 @@ const ErrorText& find_error(cudaError_t error) {
 }
 
 std::mutex limits_mutex;
+std::set<const void*> large_clusters;  // kernels that cudaFuncSetAttribute allowed more than 8 blocks
 std::map<const void*, size_t> opted_in;  // dynamic shared memory that cudaFuncSetAttribute allowed
 
 }  // namespace
@@ -103,6 +107,26 @@ size_t dynamic_shared_limit(const void* kernel, size_t fixed) {
   for (const auto& [which, bytes] : opted_in)
     if (which == kernel || kernel == nullptr) limit = std::max(limit, bytes);
   return limit;
+}
+
+unsigned most_blocks_of_cluster(const void* kernel) {
+  const std::lock_guard lock(limits_mutex);
+  return large_clusters.contains(kernel) ? 16 : 8;
+}
+
+cudaError_t most_clusters(int* clusters, const void* kernel, const cudaLaunchConfig_t& config) {
+  const dim3 size = cluster_of(config), block = config.blockDim;
+  const uint64_t blocks = uint64_t{size.x} * size.y * size.z;
+  if (blocks == 0 || blocks > most_blocks_of_cluster(kernel) || architecture().capability < 90) {
+    set_last_error(cudaErrorInvalidClusterSize);
+    return cudaErrorInvalidClusterSize;
+  }
+  int of_multiprocessor = 0;
+  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &of_multiprocessor, kernel, static_cast<int>(block.x * block.y * block.z),
+      config.dynamicSmemBytes);
+  *clusters = of_multiprocessor * kMultiprocessors / static_cast<int>(blocks);
+  return error;
 }
 
 }  // namespace simulator
@@ -139,6 +163,14 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
   if (kernel == nullptr) return done(cudaErrorInvalidDeviceFunction);
   if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
     return done(value >= -1 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue);
+  if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
+    const std::lock_guard lock(limits_mutex);
+    if (value != 0)
+      large_clusters.insert(kernel);
+    else
+      large_clusters.erase(kernel);
+    return cudaSuccess;
+  }
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return done(cudaErrorInvalidValue);
   if (value < 0 ||
       static_cast<size_t>(value) + static_shared_bytes(kernel) > architecture().shared_per_block)

@@ -59,6 +59,9 @@ class Trace {
   }
   void access(int thread, uint32_t instruction, Access access, uintptr_t address, size_t bytes);
 
+  /// All lanes of a warp have come to the barrier of a cluster; and all threads of the block.
+  void warp_waits(int warp) { walk(warp); }
+  void count_barrier(const SourcePlace& place) { ++profiled_.places[{place.path, place.line}].barriers; }
   void async_copy_begun() { ++profiled_.async_copies; }
   /// The running thread is about to stop: what it stored last can be read.
   void settle() {

@@ -39,6 +39,7 @@ enum cudaError {
   cudaErrorLaunchFailure = 719,
   cudaErrorCooperativeLaunchTooLarge = 720,
   cudaErrorNotSupported = 801,
+  cudaErrorInvalidClusterSize = 912,
   cudaErrorUnknown = 999,
 };
 typedef enum cudaError cudaError_t;
@@ -220,9 +221,11 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*ke
       blocks, reinterpret_cast<const void*>(kernel), block_size, dynamic_shared);
 }
 
-// A launch with attributes. The one attribute here is the size of a cluster, and the simulator has
-// no clusters: it always refuses.
-enum cudaLaunchAttributeID { cudaLaunchAttributeClusterDimension = 4 };
+// A launch with attributes: the size of a cluster, for cudaLaunchKernelEx (launch_site.h).
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeClusterDimension = 4,
+};
 union cudaLaunchAttributeValue {
   struct {
     unsigned x, y, z;
@@ -239,13 +242,4 @@ struct cudaLaunchConfig_t {
   cudaLaunchAttribute* attrs;
   unsigned numAttrs;
 };
-template <class... P, class... A>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t*, void (*)(P...), A&&...) {
-  return cudaErrorNotSupported;
-}
-template <class... P>
-cudaError_t cudaOccupancyMaxActiveClusters(int*, void (*)(P...), const cudaLaunchConfig_t*) {
-  return cudaErrorNotSupported;
-}
-
 #include "runtime_settings.h"
