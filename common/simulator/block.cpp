@@ -12,9 +12,11 @@
 #include <numeric>
 #include <sstream>
 
+#include "common/simulator/hopper.hpp"
 #include "common/simulator/names.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/symbols.hpp"
+#include "common/simulator/waiting.hpp"
 #include "cooperative_groups.h"
 
 constinit thread_local uint3 threadIdx{};
@@ -95,7 +97,8 @@ constinit thread_local Worker* the_worker = nullptr;
 constinit thread_local Worker* kernel_worker = nullptr;
 
 Worker::Worker(Worker* leader)
-    : own_progress_(leader ? nullptr : std::make_unique<Progress>(heed)),
+    : hopper(std::make_unique<Hopper>(*this)),
+      own_progress_(leader ? nullptr : std::make_unique<Progress>(heed)),
       progress(leader ? leader->progress : *own_progress_),
       stacks_(map_pages(kMaxThreads * kStack, PROT_NONE)),
       signal_stack_(leader ? nullptr : map_pages(kSignalStack)),
@@ -174,6 +177,8 @@ void Worker::begin_block(const Grid& grid, uint3 block) {
   if (checks)
     checks->begin_block(*grid.operation, block_number(), static_cast<int>(threads_.size()));
   async_copies.begin_block();
+  if (hopper->used) hopper->begin_block();
+  hopper->used = false;
   trace = profiling() || grid.recorder ? &own_trace_ : nullptr;
   if (trace) trace->begin_block(static_cast<int>(threads_.size()), grid.recorder);
   if (grid.recorder) grid.recorder->begin_block(block_number());
@@ -220,11 +225,12 @@ bool Worker::schedule() {
       const int thread = next_ready();
       select(thread);
       resume(*threads_[thread].fiber);
-    } else if (!converge()) {
+    } else if (!hopper->go_on() && !converge()) {
       return false;
     }
     if (fault_error_ != cudaSuccess) throw Fault(fault_error_, fault_);
   }
+  if (hopper->used) hopper->end_block();
   return true;
 }
 
@@ -324,7 +330,21 @@ void Worker::select(int thread) {
                index / (blockDim.x * blockDim.y)};
 }
 
+void Worker::wait_for(const Waiting& what) {
+  settle();
+  Thread& self = threads_[current_];
+  self.state = State::waiting;
+  self.waits_for = &what;
+  suspend();
+}
+
+void Worker::wake(int thread) {
+  threads_[thread].state = State::ready;
+  ready_.push_back(thread);
+}
+
 void Worker::on_thread_finished(int thread) {
+  if (hopper->used) hopper->thread_left(thread);
   threads_[thread].state = State::finished;
   ++finished_;
   if (checks) checks->thread_left(thread);
@@ -640,6 +660,9 @@ std::string Worker::place_of_thread(const Thread& thread) const {
   if (thread.state == State::finished) return "left the kernel";
   if (thread.state == State::at_cluster_barrier)
     return "wait at the barrier of the cluster  " + line_with_text(place_of_operation(thread));
+  if (thread.state == State::waiting)
+    return "wait at " + thread.waits_for->what() + "  " +
+           source_line_with_text(static_cast<const char*>(thread.waits_for->instruction) - 1);
   const bool at_barrier = thread.state == State::at_barrier;
   std::ostringstream text;
   text << "wait at "
@@ -710,23 +733,22 @@ void Worker::report_stuck() {
   const bool matrix = any([](const Thread& thread) {
     return thread.state == State::at_warp_operation && thread.warp_kind == WarpKind::matrix;
   });
-  std::string text = "barrier in " + std::string(grid_->launch.kernel) + ", " + block_text() +
+  std::string text = "barrier in " + std::string(grid_->launch.kernel) + ", " +
+                     (is_alone() ? "" : "the cluster of ") + block_text() +
                      ": its threads wait for each other\n";
   bool at_cluster_barrier = false;
-  const auto waits = [](const Thread& thread) { return thread.state == State::at_cluster_barrier; };
-  if (is_alone()) {
-    text += groups_of_threads();
-    at_cluster_barrier = any(waits);
-  } else {
-    text = "barrier in " + std::string(grid_->launch.kernel) + ", the cluster of " + block_text() +
-           ": its threads wait for each other\n";
-    for (const Worker* block : cluster_->blocks()) {
-      text += block->groups_of_threads();
-      at_cluster_barrier |=
-          std::any_of(block->threads_.begin(), block->threads_.end(), waits);
+  const Waiting* waiting = nullptr;
+  const std::vector<Worker*> alone = {this};
+  for (const Worker* block : is_alone() ? alone : cluster_->blocks()) {
+    text += block->groups_of_threads();
+    for (const Thread& thread : block->threads_) {
+      at_cluster_barrier |= thread.state == State::at_cluster_barrier;
+      if (thread.state == State::waiting && !waiting) waiting = thread.waits_for;
     }
   }
-  if (matrix)
+  if (waiting)
+    text += waiting->likely();
+  else if (matrix)
     text +=
         "  likely: it stands in a branch or a loop that not all lanes of the warp take; all 32 "
         "must come to the same one\n";
