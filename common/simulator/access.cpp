@@ -37,7 +37,8 @@ inline void access(const void* address, size_t bytes, bool is_store, const void*
   } else if ((worker->checks || worker->trace) && !worker->is_private(at)) {
     if (Worker* const owner = worker->owner_in_cluster(at)) {
       if (worker->trace)
-        note(is_store ? Access::shared_store : Access::shared_load, worker->own_address(at, *owner));
+        note(is_store ? Access::shared_store : Access::shared_load,
+             worker->own_address(at, *owner));
       if (worker->checks) worker->checks->remote_access(*owner, at, bytes, kind, instruction);
     } else if (worker->checks) {
       worker->checks->foreign_access(at, bytes, kind, instruction);

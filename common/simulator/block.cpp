@@ -733,9 +733,10 @@ void Worker::report_stuck() {
   const bool matrix = any([](const Thread& thread) {
     return thread.state == State::at_warp_operation && thread.warp_kind == WarpKind::matrix;
   });
-  std::string text = "barrier in " + std::string(grid_->launch.kernel) + ", " +
-                     (is_alone() ? "" : "the cluster of ") + block_text() +
-                     ": its threads wait for each other\n";
+  std::string text =
+      "barrier in " + std::string(grid_->launch.kernel) + ", " +
+      (is_alone() ? block_text() : "the cluster of " + cluster_->blocks()[0]->block_text()) +
+      ": its threads wait for each other\n";
   bool at_cluster_barrier = false;
   const Waiting* waiting = nullptr;
   const std::vector<Worker*> alone = {this};

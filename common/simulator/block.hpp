@@ -111,6 +111,18 @@ class Worker {
                ? address - owner.dynamic_begin_ + dynamic_begin_
                : address - owner.image_begin_ + static_begin_;
   }
+  /// In this block, the address of what lies at `address` in `other`, as the blocks see themselves.
+  uintptr_t same_address(uintptr_t address, const Worker& other) const {
+    return address - other.dynamic_begin_ < kSharedPerBlockOptin
+               ? address - other.dynamic_begin_ + dynamic_begin_
+               : address;
+  }
+  /// Where other blocks reach what lies here at this address.
+  uintptr_t address_from_others(uintptr_t address) const {
+    return address - static_begin_ < static_bytes_ ? address - static_begin_ + image_begin_
+                                                   : address;
+  }
+  Worker& block_of_cluster(int64_t rank, const void* instruction);
   bool has_left() const { return finished_ == static_cast<int>(threads_.size()); }
 
   void* dynamic_shared() { return dynamic_shared_; }
@@ -251,12 +263,11 @@ class Worker {
   };
 
   void begin_block(const Grid& grid, uint3 block);
-  void poison_static_shared() {
-    poison_static_shared(thread_local_base() + shared_begin());
-  }
+  void poison_static_shared() { poison_static_shared(thread_local_base() + shared_begin()); }
   void poison_static_shared(unsigned char* begin);
   void prepare_for_cluster(Cluster& cluster, int rank);
   void tell_cluster_wait(const void* instruction);
+  [[noreturn]] void refuse_address(const void* instruction, const std::string& what) const;
   [[noreturn]] void refuse_in_cluster(const void* instruction, const std::string& what) const;
   void make_current();
   bool run();
@@ -322,9 +333,9 @@ class Worker {
   Cluster* cluster_ = nullptr;                   // that the block is in, or asked for
   std::unique_ptr<Cluster> own_cluster_;
   int rank_ = 0;
-  unsigned char* image_ = nullptr;  // of static shared memory, while other blocks run
-  uintptr_t image_begin_ = 0;       // where in it the first array is; 0: nowhere
-  int at_cluster_barrier_ = 0;      // threads that have come to the wait
+  unsigned char* image_ = nullptr;             // of static shared memory, while other blocks run
+  uintptr_t image_begin_ = 0;                  // where in it the first array is; 0: nowhere
+  int at_cluster_barrier_ = 0;                 // threads that have come to the wait
   std::vector<int> lanes_at_cluster_barrier_;  // of each warp
 
   sigjmp_buf crash_return_;

@@ -93,7 +93,7 @@ void Checks::begin_block(const Operation& launch, uint32_t block, int threads) {
   double_writes_.clear();
   acquired_.clear();
   groups_.clear();
-  common_.times.clear();
+  common_ = {};
   unit_clock_.clear();
   if (pairs_used_.size() < warps) {
     pairs_used_.assign(warps, false);
@@ -163,7 +163,7 @@ bool Checks::ordered(const Record& before, bool is_global) const {
   if (before.epoch != (is_global ? launch_ : run_))
     return !is_global || before.epoch == 0 || is_ordered(before.epoch, *operation_);
   if (!cluster_.empty() && !observer_ && ordered_by_cluster(before)) return true;
-  if (before.block != block_) return false;
+  if (before.block != block_) return !cluster_.empty() && knows_of_other(before);
   return before.time < reach(before);
 }
 
@@ -206,6 +206,7 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
   }
   if (kind == AccessKind::tile_ends) {
     if (pending && cell.copy_pending == 2) {
+      cell.write.block = now.block;  // which may not be the one that began it
       cell.write.thread = now.thread;
       cell.write.time = now.time;
       cell.copy_pending = 0;
@@ -491,11 +492,14 @@ uintptr_t array_at(bool is_global, uintptr_t address, const Worker& worker) {
 void Checks::report_race(const Record& before, AccessKind before_kind, const Record& now,
                          AccessKind now_kind, bool is_global, uintptr_t address) {
   const SimulatorScope scope;
-  const Finding finding{"race", array_at(is_global, address, worker_),
-                        cudaErrorLaunchFailure, block_};
+  const Finding finding{"race", array_at(is_global, address, worker_), cudaErrorLaunchFailure,
+                        block_};
   count_finding(finding, instruction_of(before), instruction_of(now), [&] {
-    return "race in " + std::string(worker_.kernel()) + ", " + name(is_global, address) + "\n" +
-           done_by(before_kind) + place(before, is_global) + done_by(now_kind) +
+    const bool is_own = is_global || worker_.owner_in_cluster(address) == nullptr;
+    return "race in " + std::string(worker_.kernel()) + ", " + name(is_global, address) +
+           (is_own && !is_global && before.block != now.block ? " of " + worker_.block_text()
+                                                              : "") +
+           "\n" + done_by(before_kind) + place(before, is_global) + done_by(now_kind) +
            place(now, is_global) + cause_of_race(before, before_kind, now, now_kind, is_global);
   });
 }
@@ -568,8 +572,8 @@ void Checks::report_too_early(const Allocation& found, uintptr_t address) {
 
 void Checks::note_same_value(const DoubleWrite& both) {
   const SimulatorScope scope;
-  const Finding finding{kSameValue, array_at(both.is_global, both.address, worker_),
-                        cudaSuccess, block_};
+  const Finding finding{kSameValue, array_at(both.is_global, both.address, worker_), cudaSuccess,
+                        block_};
   count_finding(finding, instruction_of(both.before), instruction_of(both.now), [&] {
     return "note in " + std::string(worker_.kernel()) + ", " + name(both.is_global, both.address) +
            "\n" + done_by(AccessKind::write) + place(both.before, both.is_global) +
@@ -581,8 +585,8 @@ void Checks::note_same_value(const DoubleWrite& both) {
 
 void Checks::report_unwritten(const Record& now, bool is_global, uintptr_t address) {
   const SimulatorScope scope;
-  const Finding finding{"init", array_at(is_global, address, worker_),
-                        cudaErrorLaunchFailure, block_};
+  const Finding finding{"init", array_at(is_global, address, worker_), cudaErrorLaunchFailure,
+                        block_};
   const void* instruction = instruction_of(now);
   count_finding(finding, instruction, instruction, [&] {
     return "init in " + std::string(worker_.kernel()) + ", " + name(is_global, address) +

@@ -36,12 +36,17 @@ enum class AccessKind : uint8_t {
 /// did before these times comes before what he does next. (columns: Checks::column)
 struct Knowledge {
   std::vector<uint32_t> times;
+  std::map<uint32_t, std::vector<uint32_t>> others;  // of other blocks of the cluster, by number
   void join(const Knowledge& other);
   uint32_t& at(size_t column) {
     if (column >= times.size()) times.resize(column + 1);
     return times[column];
   }
   uint32_t of(size_t column) const { return column < times.size() ? times[column] : 0; }
+  uint32_t of(uint32_t block, size_t column) const {
+    const auto other = others.find(block);
+    return other == others.end() || column >= other->second.size() ? 0 : other->second[column];
+  }
 };
 
 /// Of shared memory of another block of the cluster.
@@ -116,6 +121,8 @@ class Checks {
   /// Of shared memory of another block of the cluster.
   void remote_access(Worker& owner, uintptr_t address, size_t bytes, AccessKind kind,
                      const void* instruction);
+  /// As release(), to a barrier of another block.
+  void release_to(const Checks& there, int thread, Knowledge& into);
   /// All threads of the block have left.
   void block_left();
 
@@ -148,6 +155,7 @@ class Checks {
   Record record_now(const void* instruction) const;
   bool ordered(const Record& before, bool is_global) const;
   bool ordered_by_cluster(const Record& before) const;
+  bool knows_of_other(const Record& before) const;
   /// `owner`: the block whose shared memory it is.
   void access_shared(Checks& owner, uintptr_t address, size_t bytes, AccessKind kind,
                      const Record& by);
@@ -223,8 +231,9 @@ class Checks {
   std::vector<Checks*> cluster_;  // empty: of none
   std::vector<AtCluster> at_cluster_;
   std::map<std::pair<uint32_t, uint32_t>, RemoteAccess> remote_;  // last ones; by block and thread
-  SourcePlace barrier_;                             // the last one that the block has passed
-  uintptr_t reported_ = 0;                          // the address of the last bounds report
+  Knowledge when_left_;     // of the threads that have left, of other blocks
+  SourcePlace barrier_;     // the last one that the block has passed
+  uintptr_t reported_ = 0;  // the address of the last bounds report
 };
 
 /// The instruction of an access. Its record has the address that the call returns to: one byte

@@ -12,9 +12,16 @@
 
 namespace simulator {
 
+namespace {
+void join_times(std::vector<uint32_t>& times, const std::vector<uint32_t>& other) {
+  if (other.size() > times.size()) times.resize(other.size());
+  for (size_t i = 0; i < other.size(); ++i) times[i] = std::max(times[i], other[i]);
+}
+}  // namespace
+
 void Knowledge::join(const Knowledge& other) {
-  if (other.times.size() > times.size()) times.resize(other.times.size());
-  for (size_t i = 0; i < other.times.size(); ++i) times[i] = std::max(times[i], other.times[i]);
+  join_times(times, other.times);
+  for (const auto& [block, of_block] : other.others) join_times(others[block], of_block);
 }
 
 void Checks::release(int thread, Knowledge& into) {
@@ -28,6 +35,19 @@ void Checks::release(int thread, Knowledge& into) {
     known = std::max({known, std::min(full_clock_[warp], left_[lane].full), pair});
   }
   into.at(column(static_cast<uint32_t>(thread))) = ++clock_[warp];
+}
+
+/// What the thread knows of its own block is for the other one that of another, and the reverse.
+void Checks::release_to(const Checks& there, int thread, Knowledge& into) {
+  Knowledge known;
+  release(thread, known);
+  for (size_t t = 0; t < left_.size(); ++t) {
+    uint32_t& time = known.at(t);
+    time = std::max(time, std::min(barrier_clock_[t / 32], left_[t].barrier));
+  }
+  join_times(into.others[block_], known.times);
+  for (const auto& [block, times] : known.others)
+    join_times(block == there.block_ ? into.times : into.others[block], times);
 }
 
 void Checks::acquire(int thread, const Knowledge& from) {
@@ -61,7 +81,7 @@ void Checks::merge_knowledge() {
   ++version_;
   for (Acquired& one : acquired_) {
     if (one.is_new || !one.knows.times.empty()) common_.join(one.knows);
-    one.knows.times.clear();
+    one.knows = {};
     one.is_new = false;
   }
 }

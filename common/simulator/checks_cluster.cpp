@@ -19,6 +19,7 @@ void Checks::join_cluster(const std::vector<Checks*>& blocks, uint32_t run) {
   run_ = run;
   at_cluster_.assign(left_.size(), {});
   remote_.clear();
+  when_left_ = {};
 }
 
 void Checks::cluster_arrived(int thread) {
@@ -43,6 +44,19 @@ bool Checks::ordered_by_cluster(const Record& before) const {
   return false;
 }
 
+/// By barriers that count arrivals of other blocks.
+bool Checks::knows_of_other(const Record& before) const {
+  const size_t which = column(before.thread);
+  uint32_t known = 0;
+  if (observer_)
+    known = observer_->of(before.block, which);
+  else if (!acquired_.empty())
+    known =
+        std::max(common_.of(before.block, which),
+                 acquired_[static_cast<size_t>(worker_.current())].knows.of(before.block, which));
+  return before.time < known;
+}
+
 void Checks::remote_access(Worker& owner, uintptr_t address, size_t bytes, AccessKind kind,
                            const void* instruction) {
   Checks& there = *owner.checks;
@@ -56,7 +70,7 @@ void Checks::remote_access(Worker& owner, uintptr_t address, size_t bytes, Acces
     report_left(there, access, "has left the kernel");
   else if (self.waits == 0)
     report_not_begun(there, access);
-  else
+  else if (kind != AccessKind::tile_begins)  // for which the other block waits
     there.remote_[{block_, now.thread}] = access;
   access_shared(there, address, bytes, kind, now);
 }
@@ -67,7 +81,9 @@ void Checks::block_left() {
   int waits = 0;
   for (const AtCluster& thread : at_cluster_) waits = std::max(waits, thread.waits);
   for (const auto& [by, access] : remote_) {
-    if (access.arrivals < waits) continue;
+    const size_t which = column(by.second);
+    const uint32_t known = std::max(common_.of(by.first, which), when_left_.of(by.first, which));
+    if (access.arrivals < waits || access.record.time < known) continue;
     for (Checks* block : cluster_)
       if (block->block_ == by.first)
         block->report_left(*this, access, "may have left the kernel before that");

@@ -9,10 +9,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "cluster_functions.h"
 #include "common/simulator/block.hpp"
 #include "common/simulator/names.hpp"
 #include "common/simulator/report.hpp"
-#include "cluster_functions.h"
 
 namespace simulator {
 
@@ -72,9 +72,8 @@ void Cluster::complete_if_all_are_here() {
   for (Worker* block : blocks_) block->cluster_passed();
   // No thread of another block runs here: the note is the last one's who came.
   if (left_ > 0 && blocks_[0]->checks)
-    blocks_[0]->checks->barrier_without(
-        left_, "the barrier of the cluster",
-        source_place(static_cast<const char*>(instruction_) - 1));
+    blocks_[0]->checks->barrier_without(left_, "the barrier of the cluster",
+                                        source_place(static_cast<const char*>(instruction_) - 1));
 }
 
 void Worker::cluster_passed() {
@@ -88,10 +87,9 @@ void Worker::cluster_passed() {
 Cluster& Worker::cluster() {
   if (cluster_) return *cluster_;
   if (architecture().capability < 90)
-    throw Fault(cudaErrorLaunchFailure,
-                "trap in " + where_am_i(current_) +
-                    "\n  a cluster of blocks needs compute capability 9.0\n"
-                    "  likely: the launcher does not refuse the device\n");
+    throw Fault(cudaErrorLaunchFailure, "trap in " + where_am_i(current_) +
+                                            "\n  a cluster of blocks needs compute capability 9.0\n"
+                                            "  likely: the launcher does not refuse the device\n");
   own_cluster_ = std::make_unique<Cluster>(dim3(1, 1, 1), std::vector<Worker*>{this}, finished_);
   cluster_ = own_cluster_.get();
   if (checks) checks->join_cluster({checks}, checks->run());
@@ -102,7 +100,9 @@ void Worker::cluster_arrive(const void* instruction) {
   Cluster& all = cluster();
   settle();
   Thread& self = threads_[current_];
-  if (self.arrivals > self.waits) refuse_in_cluster(instruction, "arrives at the barrier of the cluster a second time before it has waited");
+  if (self.arrivals > self.waits)
+    refuse_in_cluster(instruction,
+                      "arrives at the barrier of the cluster a second time before it has waited");
   ++self.arrivals;
   if (checks) checks->cluster_arrived(current_);
   all.arrive(instruction);
@@ -113,7 +113,8 @@ void Worker::cluster_wait(const void* instruction) {
   settle();
   const int me = current_;
   Thread& self = threads_[me];
-  if (self.arrivals == self.waits) refuse_in_cluster(instruction, "waits at the barrier of the cluster and has not arrived at it");
+  if (self.arrivals == self.waits)
+    refuse_in_cluster(instruction, "waits at the barrier of the cluster and has not arrived at it");
   if (trace) tell_cluster_wait(instruction);
   if (all.phase() < self.arrivals) {
     self.state = State::at_cluster_barrier;
@@ -148,28 +149,32 @@ void Worker::refuse_in_cluster(const void* instruction, const std::string& what)
 
 // ---- Each other's shared memory
 
-void* Worker::map_shared(const void* address, int64_t rank, const void* instruction) {
-  Cluster& all = cluster();
-  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
-  const auto refuse = [&](const std::string& what, const char* likely) {
-    throw Fault(cudaErrorIllegalAddress,
-                "bounds in " + where_am_i(current_) + "  " +
-                    source_line_with_text(static_cast<const char*>(instruction) - 1) + "\n  " +
-                    what + "\n  likely: " + likely + "\n");
-  };
+void Worker::refuse_address(const void* instruction, const std::string& what) const {
+  throw Fault(cudaErrorIllegalAddress,
+              "bounds in " + where_am_i(current_) + "  " +
+                  source_line_with_text(static_cast<const char*>(instruction) - 1) + "\n" + what);
+}
+
+Worker& Worker::block_of_cluster(int64_t rank, const void* instruction) {
+  const Cluster& all = cluster();
   if (rank < 0 || rank >= all.size())
-    refuse("there is no block " + std::to_string(rank) + " in a cluster of " +
-               std::to_string(all.size()),
-           "the rank is that of a block in its cluster, from 0 on, and not blockIdx");
+    refuse_address(instruction,
+                   "  there is no block " + std::to_string(rank) + " in a cluster of " +
+                       std::to_string(all.size()) +
+                       "\n  likely: the rank is that of a block in its cluster, from 0 on, and not "
+                       "blockIdx\n");
+  return *all.blocks()[static_cast<size_t>(rank)];
+}
+
+void* Worker::map_shared(const void* address, int64_t rank, const void* instruction) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  const Worker& other = block_of_cluster(rank, instruction);
   if (!is_shared(at))
-    refuse("the address to map is not in this block's shared memory",
-           "a pointer to a __shared__ variable of this block is meant");
-  Worker& other = *all.blocks()[static_cast<size_t>(rank)];
+    refuse_address(instruction,
+                   "  the address to map is not in this block's shared memory\n  likely: a pointer "
+                   "to a __shared__ variable of this block is meant\n");
   if (&other == this) return const_cast<void*>(address);
-  const uintptr_t there = at - dynamic_begin_ < kSharedPerBlockOptin
-                              ? at - dynamic_begin_ + other.dynamic_begin_
-                              : at - static_begin_ + other.image_begin_;
-  return reinterpret_cast<void*>(there);
+  return reinterpret_cast<void*>(other.address_from_others(other.same_address(at, *this)));
 }
 
 unsigned Worker::shared_rank(const void* address) const {
@@ -311,7 +316,7 @@ void cluster_wait() {
 void* cluster_map(const void* shared, uint32_t block) {
   Worker& worker = worker_in_kernel();
   const SimulatorScope scope;
-  return worker.map_shared(shared, block, __builtin_return_address(0));
+  return worker.map_shared(shared, static_cast<int32_t>(block), __builtin_return_address(0));
 }
 uint32_t cluster_rank_of(const void* shared) {
   Worker& worker = worker_in_kernel();

@@ -24,7 +24,8 @@ struct Grid;
 
 class Cluster {
  public:
-  /// `size`: blocks in x, y and z; `blocks`: a worker each, by rank; `left`: threads that have left.
+  /// `size`: blocks in x, y and z; `blocks`: a worker each, by rank; `left`: threads that have
+  /// left.
   Cluster(dim3 size, std::vector<Worker*> blocks, int left);
 
   /// Lets this block's threads run next.

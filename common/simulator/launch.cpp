@@ -152,10 +152,9 @@ class Pool {
                        grid_->launch.grid.z / cluster.z};  // in clusters
     for (int64_t i; (i = next_block_.fetch_add(1)) < blocks_;) {
       const int64_t b = order_(i);
-      const uint3 first = {
-          cluster.x * static_cast<unsigned>(b % size.x),
-          cluster.y * static_cast<unsigned>(b / size.x % size.y),
-          cluster.z * static_cast<unsigned>(b / (int64_t{size.x} * size.y))};
+      const uint3 first = {cluster.x * static_cast<unsigned>(b % size.x),
+                           cluster.y * static_cast<unsigned>(b / size.x % size.y),
+                           cluster.z * static_cast<unsigned>(b / (int64_t{size.x} * size.y))};
       try {
         if (cluster_blocks_ > 1)
           worker.run_cluster(*grid_, first);
@@ -258,7 +257,8 @@ cudaError_t check_cluster(const Launch& launch) {
             error);
     return error;
   };
-  const uint64_t blocks = uint64_t{size.x} * size.y * size.z, most = most_blocks_of_cluster(launch.address);
+  const uint64_t blocks = uint64_t{size.x} * size.y * size.z,
+                 most = most_blocks_of_cluster(launch.address);
   if (blocks > 1 && architecture().capability < 90)
     return refuse(cudaErrorNotSupported, "they need compute capability 9.0");
   if (blocks == 0) return refuse(cudaErrorInvalidClusterSize, "there is no such cluster");

@@ -91,7 +91,7 @@ void Mbarriers::show() {
     if (barrier.made_by == worker_.current()) barrier.is_shown = true;
 }
 
-Mbarrier& Mbarriers::find(uintptr_t barrier, const char* what, const void* instruction) {
+Mbarrier& Mbarriers::look_up(uintptr_t barrier, const char* what, const void* instruction) {
   const auto found = barriers_.find(barrier);
   if (found == barriers_.end())
     refuse(worker_, "init", instruction,
@@ -99,12 +99,41 @@ Mbarrier& Mbarriers::find(uintptr_t barrier, const char* what, const void* instr
                (worker_.is_shared(barrier) ? worker_.shared_name(barrier)
                                            : "what is not this block's shared memory") +
                ", which is no barrier: barrier_init() was not called for it\n");
-  if (worker_.checks) worker_.checks->shared_access(barrier, 8, AccessKind::read, instruction);
   return found->second;
+}
+
+Mbarrier& Mbarriers::find(uintptr_t barrier, const char* what, const void* instruction) {
+  Mbarrier& found = look_up(barrier, what, instruction);
+  if (worker_.checks) worker_.checks->shared_access(barrier, 8, AccessKind::read, instruction);
+  return found;
+}
+
+Mbarrier& Mbarriers::find_from(Worker& other, uintptr_t barrier, const char* what,
+                               const void* instruction) {
+  Mbarrier& found = look_up(barrier, what, instruction);
+  if (other.checks)
+    other.checks->remote_access(worker_, worker_.address_from_others(barrier), 8, AccessKind::read,
+                                instruction);
+  return found;
 }
 
 void Mbarriers::arrive(Mbarrier& barrier, uint32_t bytes, const void* instruction) {
   if (worker_.checks) worker_.checks->release(worker_.current(), barrier.arriving);
+  count_arrival(barrier, bytes, instruction);
+}
+
+void Mbarriers::arrive_at(uint32_t block, uint64_t* barrier, const void* instruction) {
+  const char* const what = "barrier_arrive_at()";
+  Worker& other = worker_.block_of_cluster(block, instruction);
+  const uintptr_t there = other.same_address(reinterpret_cast<uintptr_t>(barrier), worker_);
+  if (&other == &worker_) return arrive(find(there, what, instruction), 0, instruction);
+  Mbarriers& others = other.hopper->mbarriers;
+  Mbarrier& found = others.find_from(worker_, there, what, instruction);
+  if (worker_.checks) worker_.checks->release_to(*other.checks, worker_.current(), found.arriving);
+  others.count_arrival(found, 0, instruction);
+}
+
+void Mbarriers::count_arrival(Mbarrier& barrier, uint32_t bytes, const void* instruction) {
   if (barrier.arrived == barrier.arrivals)
     refuse(worker_, "barrier", instruction,
            "  one arrival more than " + name(barrier) + " counts, in " + state(barrier) +
@@ -160,12 +189,13 @@ void fence_mbarrier_init() {
   const SimulatorScope scope;
   worker.hopper->mbarriers.show();
 }
-void mbarrier_arrive(uint64_t* barrier, uint32_t, uint32_t bytes) {
+void mbarrier_arrive(uint64_t* barrier, uint32_t block, uint32_t bytes) {
   Worker& worker = hopper_worker("barrier_arrive()");
   const SimulatorScope scope;
   const void* const instruction = __builtin_return_address(0);
   Mbarriers& all = worker.hopper->mbarriers;
   worker.settle();
+  if (block != kThisBlock) return all.arrive_at(block, barrier, instruction);
   all.arrive(all.find(reinterpret_cast<uintptr_t>(barrier), "barrier_arrive()", instruction), bytes,
              instruction);
 }

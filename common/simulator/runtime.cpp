@@ -80,7 +80,8 @@ const ErrorText& find_error(cudaError_t error) {
 }
 
 std::mutex limits_mutex;
-std::set<const void*> large_clusters;  // kernels that cudaFuncSetAttribute allowed more than 8 blocks
+std::set<const void*>
+    large_clusters;  // kernels that cudaFuncSetAttribute allowed more than 8 blocks
 std::map<const void*, size_t> opted_in;  // dynamic shared memory that cudaFuncSetAttribute allowed
 
 }  // namespace

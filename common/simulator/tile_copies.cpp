@@ -104,35 +104,69 @@ void TileCopies::count(const Tile& tile, bool is_store) {
 
 // ---- Loads
 
-void TileCopies::load(void* to, const void* map, uint64_t* at_barrier, const int* at,
-                      int dimensions, const void* instruction) {
+void TileCopies::load(void* to, const void* map, uint64_t* barrier, const int* at, int dimensions,
+                      unsigned blocks, const void* instruction) {
   const uintptr_t shared = reinterpret_cast<uintptr_t>(to);
   const Tile tile = tile_of(map, at, dimensions, shared, "tma_load()", instruction);
-  Mbarrier& barrier = worker_.hopper->mbarriers.find(reinterpret_cast<uintptr_t>(at_barrier),
-                                                     "tma_load() with the barrier", instruction);
-  if (!barrier.is_shown)
-    refuse(worker_, "barrier", instruction,
-           "  tma_load(): the TMA unit may not see " + worker_.hopper->mbarriers.name(barrier) +
-               " yet\n  likely: barrier_init_fence() is missing after barrier_init(), in the same "
-               "thread\n");
-  if (Checks* checks = worker_.checks) {
+  if (shared + static_cast<uintptr_t>(tile.map.bytes()) > worker_.shared_end(shared))
+    refuse(worker_, "bounds", instruction,
+           "  tma_load(): a tile of " + std::to_string(tile.map.bytes()) + " bytes at " +
+               worker_.shared_name(shared) + " goes past the end of shared memory\n",
+           cudaErrorIllegalAddress);
+  if (Checks* checks = worker_.checks)
     for_each_row(tile.map, tile.at, [&](int64_t, int64_t, int64_t columns, uintptr_t from) {
       if (columns > 0)
         checks->global_access(from, static_cast<size_t>(columns * tile.map.element),
                               AccessKind::read, instruction);
     });
-    checks->unit_access(shared, static_cast<size_t>(tile.map.bytes()), AccessKind::tile_begins, 0,
-                        nullptr, instruction);
-  }
   count(tile, false);
-  if (shared + static_cast<uintptr_t>(tile.map.bytes()) <= worker_.shared_end(shared))
-    std::memset(to, kPoison, static_cast<size_t>(tile.map.bytes()));
-  else
-    refuse(worker_, "bounds", instruction,
-           "  tma_load(): a tile of " + std::to_string(tile.map.bytes()) + " bytes at " +
-               worker_.shared_name(shared) + " goes past the end of shared memory\n",
-           cudaErrorIllegalAddress);
+  if (blocks == 0) return begin(tile, barrier);
+  for (uint32_t block = 0; block < 32; ++block) {
+    if (!(blocks >> block & 1)) continue;
+    Worker& other = worker_.block_of_cluster(block, instruction);
+    if (&other == &worker_)
+      begin(tile, barrier);
+    else
+      begin_in(other, tile, barrier);
+  }
+}
+
+void TileCopies::require_shown(Worker& owner, const Mbarrier& barrier, const void* instruction) {
+  if (!barrier.is_shown)
+    refuse(worker_, "barrier", instruction,
+           "  tma_load(): the TMA unit may not see " + owner.hopper->mbarriers.name(barrier) +
+               " yet\n  likely: barrier_init_fence() is missing after barrier_init(), in the same "
+               "thread\n");
+}
+
+void TileCopies::begin(const Tile& tile, uint64_t* at_barrier) {
+  Mbarrier& barrier = worker_.hopper->mbarriers.find(
+      reinterpret_cast<uintptr_t>(at_barrier), "tma_load() with the barrier", tile.instruction);
+  require_shown(worker_, barrier, tile.instruction);
+  const size_t bytes = static_cast<size_t>(tile.map.bytes());
+  if (worker_.checks)
+    worker_.checks->unit_access(tile.shared, bytes, AccessKind::tile_begins, 0, nullptr,
+                                tile.instruction);
+  std::memset(reinterpret_cast<void*>(tile.shared), kPoison, bytes);
   loads_.push_back({tile, &barrier});
+}
+
+/// The tile lies in the other block where it lies in this one, and so does the barrier.
+void TileCopies::begin_in(Worker& other, const Tile& tile, uint64_t* at_barrier) {
+  Mbarrier& barrier = other.hopper->mbarriers.find_from(
+      worker_, other.same_address(reinterpret_cast<uintptr_t>(at_barrier), worker_),
+      "tma_load_multicast() with the barrier", tile.instruction);
+  require_shown(other, barrier, tile.instruction);
+  const size_t bytes = static_cast<size_t>(tile.map.bytes());
+  Tile there = tile;
+  there.shared = other.same_address(tile.shared, worker_);
+  const uintptr_t from_here = other.address_from_others(there.shared);
+  if (worker_.checks)
+    worker_.checks->remote_access(other, from_here, bytes, AccessKind::tile_begins,
+                                  tile.instruction);
+  if (other.has_left()) return;
+  std::memset(reinterpret_cast<void*>(from_here), kPoison, bytes);
+  other.hopper->copies.loads_.push_back({there, &barrier});
 }
 
 void TileCopies::land(const Load& load) {
@@ -249,11 +283,11 @@ void TileCopies::end_block() {
 // ---- What kernels call
 
 void tma_load(void* to, const void* map, uint64_t* barrier, const int* at, int dimensions,
-              unsigned) {
+              unsigned blocks) {
   Worker& worker = hopper_worker("tma_load()");
   const SimulatorScope scope;
   worker.settle();
-  worker.hopper->copies.load(to, map, barrier, at, dimensions, __builtin_return_address(0));
+  worker.hopper->copies.load(to, map, barrier, at, dimensions, blocks, __builtin_return_address(0));
 }
 void tma_store(const void* map, const void* from, const int* at, int dimensions) {
   Worker& worker = hopper_worker("tma_store()");

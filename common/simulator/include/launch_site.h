@@ -145,9 +145,7 @@ cudaError_t launch_with(void (*kernel)(P...), const std::tuple<P...>& values, di
   const void* const address = reinterpret_cast<const void*>(kernel);
   const auto thread = [=]() SIMULATOR_UNCHECKED { std::apply(kernel, values); };
   const auto listed = std::apply(
-      [](const P&... value) {
-        return std::array<Argument, sizeof...(P)>{as_argument(value)...};
-      },
+      [](const P&... value) { return std::array<Argument, sizeof...(P)>{as_argument(value)...}; },
       values);
   launch(
       {kernel_name(address), address, grid, block, dynamic_shared, stream, listed.data(),
