@@ -1,4 +1,4 @@
-// Step 7 = step 6 + the next fragments are read from shared memory while these are multiplied.
+// Step 8 = step 7 + the next fragments are read from shared memory while these are multiplied.
 //
 // FLOP            2·M·N·K, three times as many on tensor cores
 // global memory   4·K·(M·⌈N/128⌉ + N·⌈M/64⌉) + 4·M·N bytes, 21 FLOP a byte
@@ -68,22 +68,21 @@ __global__ void __launch_bounds__(T::THREADS, 2)
   const int m = warp / T::WARPS_N * T::WM, n = warp % T::WARPS_N * T::WN;  // the warp's tile
 
   TileCopies<T, WIDTH> copies(A, B, M, N, K, row0, col0, &As[0][0][0], &Bs[0][0][0]);
-  const auto wait_for_copies = [&] {
-    __pipeline_commit();
-    __pipeline_wait_prior(0);  // this thread's copies have come …
-    __syncthreads();           // … and all threads', and nobody reads the other stage any more
-  };
-  float next_a[T::DOWN][4], next_b[T::ACROSS][2];  // as they are, not yet split
+  uint32_t raw_a[T::DOWN][4];  // the next ones, not yet split
+  float raw_b[T::ACROSS][2];
   const auto read_fragments = [&](int stage, int k) {
 #pragma unroll
-    for (int i = 0; i < T::DOWN; ++i)
+    for (int i = 0; i < T::DOWN; ++i)  // lanes 0-15 point to the left halves of 16 rows
+      ldmatrix(raw_a[i], &As[stage][m + 16 * i + lane % 16][k + lane / 16 * 4]);
 #pragma unroll
-      for (int r = 0; r < 4; ++r)
-        next_a[i][r] = As[stage][m + 16 * i + g + r % 2 * 8][k + t + r / 2 * 4];
+    for (int j = 0; j < T::ACROSS; j += 4)
 #pragma unroll
-    for (int j = 0; j < T::ACROSS; ++j)
+      for (int r = 0; r < 2; ++r) {
+        float four[4];  // column g of four fragments
+        load4(four, &Bs[stage][k + t + r * 4][n + 8 * j + 4 * g]);
 #pragma unroll
-      for (int r = 0; r < 2; ++r) next_b[j][r] = Bs[stage][k + t + r * 4][n + 8 * j + g];
+        for (int c = 0; c < 4; ++c) raw_b[j + c][r] = four[c];
+      }
   };
 
   const int64_t tiles = ceil_div(K, T::BK);
@@ -96,7 +95,6 @@ __global__ void __launch_bounds__(T::THREADS, 2)
   // The products of a pair of tiles, whose first fragments were read already.
   const auto multiply_tiles = [&](int stage, auto more_tiles) {
     constexpr bool MORE = decltype(more_tiles)::value;
-    if (MORE) copies.begin(1 - stage);
     float part[T::DOWN][T::ACROSS][4] = {};  // of these 32 elements of K
 #pragma unroll
     for (int k = 0; k < T::BK; k += 8) {
@@ -104,16 +102,17 @@ __global__ void __launch_bounds__(T::THREADS, 2)
 #pragma unroll
       for (int i = 0; i < T::DOWN; ++i)
 #pragma unroll
-        for (int r = 0; r < 4; ++r) split(next_a[i][r], a[i][r], a_low[i][r]);
+        for (int r = 0; r < 4; ++r) split(__uint_as_float(raw_a[i][r]), a[i][r], a_low[i][r]);
 #pragma unroll
       for (int j = 0; j < T::ACROSS; ++j)
 #pragma unroll
-        for (int r = 0; r < 2; ++r) split(next_b[j][r], b[j][r], b_low[j][r]);
+        for (int r = 0; r < 2; ++r) split(raw_b[j][r], b[j][r], b_low[j][r]);
       if (k + 8 < T::BK) read_fragments(stage, k + 8);
       if (k + 8 == T::BK && MORE) {
         wait_for_copies();
         read_fragments(1 - stage, 0);
       }
+      if (k == 0 && MORE) copies.begin(1 - stage);
       multiply(part, a_low, b);  // the small products first, lest the large ones swallow their bits
       multiply(part, a, b_low);
       multiply(part, a, b);  // a_low·b_low is below what fp32 keeps
@@ -124,15 +123,15 @@ __global__ void __launch_bounds__(T::THREADS, 2)
   for (int64_t tile = 1; tile < tiles; ++tile, stage = 1 - stage)
     multiply_tiles(stage, std::true_type());
   if (tiles > 0) multiply_tiles(stage, std::false_type());
-  store_sums(C, M, N, row0 + m, col0 + n, sum);
+  store_wide<WIDTH>(C, M, N, row0 + m, col0 + n, sum);
 }
 
 }  // namespace
 
-// The 16-byte path if the rows of A and of B both allow it, else one float at a time.
+// The 16-byte path if the rows of A, B and C all allow it, else one float at a time.
 void fragments_ahead(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
   require_tf32("fragments_ahead");
-  const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
+  const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N) && rows_are_aligned(C, N);
   const auto kernel = aligned ? fragments_ahead_kernel<4> : fragments_ahead_kernel<1>;
   allow_shared_memory(kernel, T::BYTES, "fragments_ahead");
   if (M == 0 || N == 0) return;
