@@ -31,7 +31,7 @@ namespace tutorial::tiled_matmul::tf32 {
 using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K);
 
 Launcher one_product, three_products, partial_sums, deep_tiles, integer_rounding, two_blocks,
-    fragments_ahead;
+    wide_fragments, fragments_ahead;
 
 /// A feature of a step, in the list: how many products of TF32 numbers it takes for one of float32.
 inline constexpr unsigned ONE_PRODUCT = 1, THREE_PRODUCTS = 3;
@@ -70,6 +70,12 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "two_blocks",
      .launch = two_blocks,
      .idea = "blocks of half the size, two on a multiprocessor",
+     .tile = {.rows = 64, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+    {.name = "wide_fragments",
+     .launch = wide_fragments,
+     .idea = "ldmatrix for A, 16 bytes of B and of C in one access",
      .tile = {.rows = 64, .cols = 128},
      .needs = "sm_80",
      .features = THREE_PRODUCTS},

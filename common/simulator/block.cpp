@@ -744,7 +744,9 @@ void Worker::report_stuck() {
     text += block->groups_of_threads();
     for (const Thread& thread : block->threads_) {
       at_cluster_barrier |= thread.state == State::at_cluster_barrier;
-      if (thread.state == State::waiting && !waiting) waiting = thread.waits_for;
+      if (thread.state == State::waiting &&
+          (waiting == nullptr || thread.waits_for->weight() > waiting->weight()))
+        waiting = thread.waits_for;
     }
   }
   if (waiting)

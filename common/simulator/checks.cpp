@@ -130,7 +130,10 @@ void Checks::thread_left(int thread) {
   settle();
   const size_t warp = static_cast<size_t>(thread / 32);
   left_[static_cast<size_t>(thread)] = {barrier_clock_[warp], full_clock_[warp]};
-  if (!acquired_.empty()) acquired_[static_cast<size_t>(thread)].knows = {};
+  if (acquired_.empty()) return;
+  Knowledge& knows = acquired_[static_cast<size_t>(thread)].knows;
+  if (!cluster_.empty()) when_left_.join(knows);
+  knows = {};
 }
 
 void Checks::warp_passed(int warp, unsigned lanes, unsigned living) {

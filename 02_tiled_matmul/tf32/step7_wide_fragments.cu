@@ -1,4 +1,5 @@
-// Step 7 = step 6 + the next fragments are read from shared memory while these are multiplied.
+// Step 7 = step 6 + wider reads of shared memory: ldmatrix brings four registers of A, and a lane's
+// columns of B are neighbours, so that 16 bytes bring four registers of B, and take four of C.
 //
 // FLOP            2·M·N·K, three times as many on tensor cores
 // global memory   4·K·(M·⌈N/128⌉ + N·⌈M/64⌉) + 4·M·N bytes, 21 FLOP a byte
@@ -6,9 +7,6 @@
 //                 brought whole)
 // shared memory   52.0 KB a block
 // block           128 threads for 64 × 128 elements of C
-// H200            (not measured yet)
-#include <type_traits>
-
 #include "common/kernel/check.hpp"
 #include "common/kernel/mma.cuh"
 #include "tf32/launch_checks.hpp"
@@ -56,8 +54,8 @@ __device__ void add(float (&sum)[T::DOWN][T::ACROSS][4],
 
 template <int WIDTH>
 __global__ void __launch_bounds__(T::THREADS, 2)
-    fragments_ahead_kernel(const float* A, const float* B, float* C, int64_t M, int64_t N,
-                           int64_t K) {
+    wide_fragments_kernel(const float* A, const float* B, float* C, int64_t M, int64_t N,
+                          int64_t K) {
   extern __shared__ float4 shared[];  // more than 48 KB must be asked for at the launch
   auto& As = *reinterpret_cast<float(*)[T::STAGES][T::BM][T::ROW_A]>(shared);
   auto& Bs = *reinterpret_cast<float(*)[T::STAGES][T::BK][T::ROW_B]>(&As + 1);
@@ -68,73 +66,60 @@ __global__ void __launch_bounds__(T::THREADS, 2)
   const int m = warp / T::WARPS_N * T::WM, n = warp % T::WARPS_N * T::WN;  // the warp's tile
 
   TileCopies<T, WIDTH> copies(A, B, M, N, K, row0, col0, &As[0][0][0], &Bs[0][0][0]);
-  const auto wait_for_copies = [&] {
-    __pipeline_commit();
-    __pipeline_wait_prior(0);  // this thread's copies have come …
-    __syncthreads();           // … and all threads', and nobody reads the other stage any more
-  };
-  float next_a[T::DOWN][4], next_b[T::ACROSS][2];  // as they are, not yet split
+  uint32_t raw_a[T::DOWN][4];  // as they are, not yet split
+  float raw_b[T::ACROSS][2];
   const auto read_fragments = [&](int stage, int k) {
 #pragma unroll
-    for (int i = 0; i < T::DOWN; ++i)
+    for (int i = 0; i < T::DOWN; ++i)  // lanes 0-15 point to the left halves of 16 rows
+      ldmatrix(raw_a[i], &As[stage][m + 16 * i + lane % 16][k + lane / 16 * 4]);
 #pragma unroll
-      for (int r = 0; r < 4; ++r)
-        next_a[i][r] = As[stage][m + 16 * i + g + r % 2 * 8][k + t + r / 2 * 4];
+    for (int j = 0; j < T::ACROSS; j += 4)
 #pragma unroll
-    for (int j = 0; j < T::ACROSS; ++j)
+      for (int r = 0; r < 2; ++r) {
+        float four[4];  // column g of four fragments
+        load4(four, &Bs[stage][k + t + r * 4][n + 8 * j + 4 * g]);
 #pragma unroll
-      for (int r = 0; r < 2; ++r) next_b[j][r] = Bs[stage][k + t + r * 4][n + 8 * j + g];
+        for (int c = 0; c < 4; ++c) raw_b[j + c][r] = four[c];
+      }
   };
 
   const int64_t tiles = ceil_div(K, T::BK);
-  if (tiles > 0) {
-    copies.begin(0);
-    wait_for_copies();
-    read_fragments(0, 0);
-  }
+  if (tiles > 0) copies.begin(0);
   float sum[T::DOWN][T::ACROSS][4] = {};
-  // The products of a pair of tiles, whose first fragments were read already.
-  const auto multiply_tiles = [&](int stage, auto more_tiles) {
-    constexpr bool MORE = decltype(more_tiles)::value;
-    if (MORE) copies.begin(1 - stage);
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    const int stage = tile % 2;
+    wait_for_copies();
+    if (tile + 1 < tiles) copies.begin(1 - stage);
     float part[T::DOWN][T::ACROSS][4] = {};  // of these 32 elements of K
 #pragma unroll
     for (int k = 0; k < T::BK; k += 8) {
+      read_fragments(stage, k);
       uint32_t a[T::DOWN][4], a_low[T::DOWN][4], b[T::ACROSS][2], b_low[T::ACROSS][2];
 #pragma unroll
       for (int i = 0; i < T::DOWN; ++i)
 #pragma unroll
-        for (int r = 0; r < 4; ++r) split(next_a[i][r], a[i][r], a_low[i][r]);
+        for (int r = 0; r < 4; ++r) split(__uint_as_float(raw_a[i][r]), a[i][r], a_low[i][r]);
 #pragma unroll
       for (int j = 0; j < T::ACROSS; ++j)
 #pragma unroll
-        for (int r = 0; r < 2; ++r) split(next_b[j][r], b[j][r], b_low[j][r]);
-      if (k + 8 < T::BK) read_fragments(stage, k + 8);
-      if (k + 8 == T::BK && MORE) {
-        wait_for_copies();
-        read_fragments(1 - stage, 0);
-      }
+        for (int r = 0; r < 2; ++r) split(raw_b[j][r], b[j][r], b_low[j][r]);
       multiply(part, a_low, b);  // the small products first, lest the large ones swallow their bits
       multiply(part, a, b_low);
       multiply(part, a, b);  // a_low·b_low is below what fp32 keeps
     }
     add(sum, part);
-  };
-  int stage = 0;
-  for (int64_t tile = 1; tile < tiles; ++tile, stage = 1 - stage)
-    multiply_tiles(stage, std::true_type());
-  if (tiles > 0) multiply_tiles(stage, std::false_type());
-  store_sums(C, M, N, row0 + m, col0 + n, sum);
+  }
+  store_wide<WIDTH>(C, M, N, row0 + m, col0 + n, sum);
 }
 
 }  // namespace
 
-// The 16-byte path if the rows of A and of B both allow it, else one float at a time.
-void fragments_ahead(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
-  require_tf32("fragments_ahead");
-  const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
-  const auto kernel = aligned ? fragments_ahead_kernel<4> : fragments_ahead_kernel<1>;
-  allow_shared_memory(kernel, T::BYTES, "fragments_ahead");
+// The 16-byte path if the rows of A, B and C all allow it, else one float at a time.
+void wide_fragments(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
+  require_tf32("wide_fragments");
+  const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N) && rows_are_aligned(C, N);
+  const auto kernel = aligned ? wide_fragments_kernel<4> : wide_fragments_kernel<1>;
+  allow_shared_memory(kernel, T::BYTES, "wide_fragments");
   if (M == 0 || N == 0) return;
   kernel<<<T::blocks(M, N), T::THREADS, T::BYTES>>>(A, B, C, M, N, K);
   CUDA_CHECK_LAUNCH();
