@@ -55,11 +55,15 @@ include(Catch)
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)  # the scripts in common/tools
 
 if(TUTORIAL_BACKEND STREQUAL "gpu")
-  # For the GPU at hand, or for sm_80 and sm_90 where none is seen.
+  # For the GPU at hand, or for sm_80 and sm_90 where none is seen. The steps on Hopper need code for sm_90a, which
+  # runs on compute capability 9.0 only.
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    execute_process(COMMAND nvidia-smi -L OUTPUT_VARIABLE gpus ERROR_QUIET RESULT_VARIABLE status)
-    set(architectures 80-real 90)
-    if(status EQUAL 0 AND gpus MATCHES "GPU 0")
+    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+      OUTPUT_VARIABLE gpus ERROR_QUIET RESULT_VARIABLE status)
+    set(architectures 80-real 90a-real 90-virtual)
+    if(status EQUAL 0 AND gpus MATCHES "^9.0")
+      set(architectures 90a-real)
+    elseif(status EQUAL 0 AND gpus MATCHES "^[0-9]")
       set(architectures native)
     endif()
     message(STATUS "Building for GPU architectures: ${architectures}")
