@@ -9,25 +9,23 @@
 
 #include "common/kernel/async_copy.cuh"
 #include "common/kernel/grid.hpp"
-#include "tensor_cores/tensor_cores.hpp"
+#include "tensor_cores/bf16_rows.hpp"
 
 namespace tutorial::tiled_matmul::tensor_cores {
-
-inline constexpr int CHUNK = 8;  // elements of 16 bits in the 16 bytes that one access moves
 
 /// How a tile (ROWS, COLS) lies in shared memory: at(row, col) is the place of an element. Plain:
 /// the 8 rows of a matrix begin in the same bank wherever a row is a multiple of 128 bytes.
 template <int ROWS_, int COLS_>
 struct Plain {
   static constexpr int ROWS = ROWS_, COLS = COLS_, ROW = COLS, SIZE = ROWS * COLS;
-  __device__ static int at(int row, int col) { return row * COLS + col; }
+  __device__ static unsigned at(unsigned row, unsigned col) { return row * COLS + col; }
 };
 
 /// Each row is a chunk longer than the tile: rows begin 4 banks apart, and 8 of them fill all 32.
 template <int ROWS_, int COLS_>
 struct Padded {
   static constexpr int ROWS = ROWS_, COLS = COLS_, ROW = COLS + CHUNK, SIZE = ROWS * ROW;
-  __device__ static int at(int row, int col) { return row * ROW + col; }
+  __device__ static unsigned at(unsigned row, unsigned col) { return row * ROW + col; }
 };
 
 /// Chunk c of row r lies where chunk c XOR (r mod 8) of a plain tile would lie. For one c the 8
@@ -36,7 +34,7 @@ template <int ROWS_, int COLS_>
 struct Swizzled {
   static constexpr int ROWS = ROWS_, COLS = COLS_, SIZE = ROWS * COLS;
   static_assert(COLS % (8 * CHUNK) == 0, "eight chunks change places among themselves");
-  __device__ static int at(int row, int col) {
+  __device__ static unsigned at(unsigned row, unsigned col) {
     return row * COLS + (col / CHUNK ^ row % 8) * CHUNK + col % CHUNK;
   }
 };
@@ -44,20 +42,6 @@ struct Swizzled {
 /// What moves COUNT elements at once.
 template <int COUNT>
 using Word = std::conditional_t<COUNT == CHUNK, uint4, uint16_t>;
-
-/// Whether each row of X begins at a multiple of 16 bytes. Then no 16 bytes of a row reach over its
-/// end.
-template <class T>
-bool rows_are_aligned(const T* X, int64_t cols) {
-  return reinterpret_cast<uintptr_t>(X) % 16 == 0 && cols * sizeof(T) % 16 == 0;
-}
-
-/// From step 9 on: the most elements of rows of X that one copy can bring, 8, 4, 2 or 1.
-inline int copy_width(const bf16* X, int64_t cols) {
-  for (int width : {8, 4, 2})
-    if (reinterpret_cast<uintptr_t>(X) % (2 * width) == 0 && cols % width == 0) return width;
-  return 1;
-}
 
 /// The block's threads bring the tile of X (rows, cols) whose first element is X[row0][col0],
 /// WIDTH elements at a time: CHUNK where X's rows are aligned, else 1. Where X ends, zeros fill the

@@ -15,23 +15,23 @@ inline int device_attribute(cudaDeviceAttr attribute) {
   return value;
 }
 
-/// Throws Error where tensor cores do not take bf16, which began with compute capability 8.0.
-inline void require_bf16(const char* step) {
+/// Throws Error where tensor cores do not take bf16, which began with compute capability 8.0, or
+/// where a block cannot have so much dynamic shared memory.
+inline void require_device(const char* step, int shared_bytes = 0) {
   if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 8)
     throw Error(std::string(step) +
-                " needs tensor cores that take bf16, of compute capability 8.0 or newer; take a "
-                "step of the chapter's own problem");
-}
-
-/// Lets a kernel have so much dynamic shared memory a block. Throws Error where the device has
-/// less.
-template <class... Parameters>
-void allow_shared_memory(void (*kernel)(Parameters...), int bytes, const char* step) {
+                " needs tensor cores that take bf16, of compute capability 8.0 or newer; take the "
+                "chapter's own steps, without --part");
   const int allowed = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  if (bytes > allowed)
-    throw DeviceTooSmall(std::string(step) + " needs " + std::to_string(bytes) +
+  if (shared_bytes > allowed)
+    throw DeviceTooSmall(std::string(step) + " needs " + std::to_string(shared_bytes) +
                          " bytes of shared memory a block, and this device allows " +
                          std::to_string(allowed) + "; take --kernel by_shape");
+}
+
+/// Lets a kernel have more than 48 KB of dynamic shared memory a block.
+template <class... Parameters>
+void allow_shared_memory(void (*kernel)(Parameters...), int bytes) {
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 

@@ -32,6 +32,7 @@ void body(Chapter& chapter) {
   Input& input_b = chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix, rounded to bf16");
   chapter.steps(steps);
   chapter.parse();
+  const Output of_type = c_is_bf16 ? Output(static_cast<bf16*>(nullptr)) : Output();
   chapter.require_a_step(steps,
                          [&](Launcher* launch) { launch(nullptr, nullptr, of_type, 0, 0, 0); });
 
@@ -47,6 +48,7 @@ void body(Chapter& chapter) {
   const std::vector<bf16> narrow_a = narrowed<bf16>(input_a.host()),
                           narrow_b = narrowed<bf16>(input_b.host());
   const DeviceBuffer<bf16> a(narrow_a), b(narrow_b);
+  chapter.symbols(symbols_of(a.data(), b.data(), of_type, M, N, K));
 
   // The whole result where the host can afford a reference. Else some rows of it, from all over C,
   // and the others by their sums with random signs.

@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(THREADS, 2)
 
 // The 16-byte path if the rows of A and of B both allow it, else an element at a time.
 void fragments(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
-  require_bf16("fragments");
+  require_device("fragments");
   if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);

@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     __syncthreads();  // … and all threads', and nobody reads the stage before it any more
     begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
     const bf16 *As = tiles + stage * STAGE, *Bs = As + TileA::SIZE;
-#pragma unroll
+#pragma unroll 2  // twice as much would need more than 128 registers
     for (int k = 0; k < BK; k += 16) {
       // Each lane says where one row of 8 elements begins: lanes 0-15 the left ones of 16 rows,
       // lanes 16-31 the right ones.
@@ -79,14 +79,14 @@ __global__ void __launch_bounds__(THREADS, 2)
 
 // The 16-byte path if the rows of A and of B both allow it, else an element at a time.
 void stages(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
-  require_bf16("stages");
+  require_device("stages", SHARED_BYTES);
+  if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
   std::visit(
       [&]<class Out>(Out* to) {
         const auto kernel = aligned ? stages_kernel<CHUNK, Out> : stages_kernel<1, Out>;
-        allow_shared_memory(kernel, SHARED_BYTES, "stages");
-        if (blocks == 0) return;
+        allow_shared_memory(kernel, SHARED_BYTES);
         kernel<<<blocks, THREADS, SHARED_BYTES>>>(A, B, to, M, N, K);
       },
       C);

@@ -79,14 +79,14 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 // The 16-byte path if the rows of A and of B both allow it, else an element at a time.
 void large_tiles(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
-  require_bf16("large_tiles");
+  require_device("large_tiles", SHARED_BYTES);
+  if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
   std::visit(
       [&]<class Out>(Out* to) {
         const auto kernel = aligned ? large_tiles_kernel<CHUNK, Out> : large_tiles_kernel<1, Out>;
-        allow_shared_memory(kernel, SHARED_BYTES, "large_tiles");
-        if (blocks == 0) return;
+        allow_shared_memory(kernel, SHARED_BYTES);
         kernel<<<blocks, THREADS, SHARED_BYTES>>>(A, B, to, M, N, K);
       },
       C);

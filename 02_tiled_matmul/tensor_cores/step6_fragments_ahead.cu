@@ -82,7 +82,6 @@ __global__ void __launch_bounds__(THREADS, 1)
   int stage = 0;
   for (int64_t k0 = 0; k0 < K; k0 += BK) {
     const int next = (stage + 1) % STAGES;
-    begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
       const int which = k / 16 % 2;
@@ -92,6 +91,8 @@ __global__ void __launch_bounds__(THREADS, 1)
         wait_for_stage();
         read_fragments(1 - which, next, 0);
       }
+      // Not with the first products: just after a barrier all warps would begin copies at once.
+      if (k == 16) begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
       multiply(sum, a[which], b[which]);
     }
     stage = next;
@@ -103,15 +104,15 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 // The 16-byte path if the rows of A and of B both allow it, else an element at a time.
 void fragments_ahead(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
-  require_bf16("fragments_ahead");
+  require_device("fragments_ahead", SHARED_BYTES);
+  if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
   std::visit(
       [&]<class Out>(Out* to) {
         const auto kernel =
             aligned ? fragments_ahead_kernel<CHUNK, Out> : fragments_ahead_kernel<1, Out>;
-        allow_shared_memory(kernel, SHARED_BYTES, "fragments_ahead");
-        if (blocks == 0) return;
+        allow_shared_memory(kernel, SHARED_BYTES);
         kernel<<<blocks, THREADS, SHARED_BYTES>>>(A, B, to, M, N, K);
       },
       C);

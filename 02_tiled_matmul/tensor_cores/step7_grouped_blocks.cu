@@ -97,7 +97,6 @@ __global__ void __launch_bounds__(THREADS, 1)
   int stage = 0;
   for (int64_t k0 = 0; k0 < K; k0 += BK) {
     const int next = (stage + 1) % STAGES;
-    begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
       const int which = k / 16 % 2;
@@ -107,6 +106,8 @@ __global__ void __launch_bounds__(THREADS, 1)
         wait_for_stage();
         read_fragments(1 - which, next, 0);
       }
+      // Not with the first products: just after a barrier all warps would begin copies at once.
+      if (k == 16) begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
       multiply(sum, a[which], b[which]);
     }
     stage = next;
@@ -118,15 +119,15 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 // The 16-byte path if the rows of A and of B both allow it, else an element at a time.
 void grouped_blocks(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
-  require_bf16("grouped_blocks");
+  require_device("grouped_blocks", SHARED_BYTES);
+  if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
   std::visit(
       [&]<class Out>(Out* to) {
         const auto kernel =
             aligned ? grouped_blocks_kernel<CHUNK, Out> : grouped_blocks_kernel<1, Out>;
-        allow_shared_memory(kernel, SHARED_BYTES, "grouped_blocks");
-        if (blocks == 0) return;
+        allow_shared_memory(kernel, SHARED_BYTES);
         kernel<<<blocks, THREADS, SHARED_BYTES>>>(A, B, to, M, N, K);
       },
       C);

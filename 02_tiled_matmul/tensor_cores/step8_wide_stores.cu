@@ -98,7 +98,6 @@ __global__ void __launch_bounds__(THREADS, 1)
   int stage = 0;
   for (int64_t k0 = 0; k0 < K; k0 += BK) {
     const int next = (stage + 1) % STAGES;
-    begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
       const int which = k / 16 % 2;
@@ -108,6 +107,8 @@ __global__ void __launch_bounds__(THREADS, 1)
         wait_for_stage();
         read_fragments(1 - which, next, 0);
       }
+      // Not with the first products: just after a barrier all warps would begin copies at once.
+      if (k == 16) begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
       multiply(sum, a[which], b[which]);
     }
     stage = next;
@@ -122,14 +123,14 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 // The 16-byte path if the rows of A and of B both allow it, else an element at a time.
 void wide_stores(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
-  require_bf16("wide_stores");
+  require_device("wide_stores", SHARED_BYTES);
+  if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
   std::visit(
       [&]<class Out>(Out* to) {
         const auto kernel = aligned ? wide_stores_kernel<CHUNK, Out> : wide_stores_kernel<1, Out>;
-        allow_shared_memory(kernel, SHARED_BYTES, "wide_stores");
-        if (blocks == 0) return;
+        allow_shared_memory(kernel, SHARED_BYTES);
         kernel<<<blocks, THREADS, SHARED_BYTES>>>(A, B, to, M, N, K, rows_are_aligned(to, N));
       },
       C);

@@ -100,7 +100,6 @@ __global__ void __launch_bounds__(THREADS, 1)
   int stage = 0;
   for (int64_t k0 = 0; k0 < K; k0 += BK) {
     const int next = (stage + 1) % STAGES;
-    begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
       const int which = k / 16 % 2;
@@ -110,6 +109,8 @@ __global__ void __launch_bounds__(THREADS, 1)
         wait_for_stage();
         read_fragments(1 - which, next, 0);
       }
+      // Not with the first products: just after a barrier all warps would begin copies at once.
+      if (k == 16) begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
       multiply(sum, a[which], b[which]);
     }
     stage = next;
@@ -126,7 +127,8 @@ __global__ void __launch_bounds__(THREADS, 1)
 // odd number of elements lies in a row, no copy is asynchronous: step 4's loads, an element at a
 // time.
 void narrow_copies(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
-  require_bf16("narrow_copies");
+  require_device("narrow_copies", SHARED_BYTES);
+  if (M == 0 || N == 0) return;
   const int width = std::min(copy_width(A, K), copy_width(B, N));
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
   std::visit(
@@ -135,8 +137,7 @@ void narrow_copies(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N,
                             : width == 4 ? narrow_copies_kernel<4, Out>
                             : width == 2 ? narrow_copies_kernel<2, Out>
                                          : narrow_copies_kernel<1, Out>;
-        allow_shared_memory(kernel, SHARED_BYTES, "narrow_copies");
-        if (blocks == 0) return;
+        allow_shared_memory(kernel, SHARED_BYTES);
         kernel<<<blocks, THREADS, SHARED_BYTES>>>(A, B, to, M, N, K, rows_are_aligned(to, N));
       },
       C);

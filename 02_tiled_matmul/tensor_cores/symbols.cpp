@@ -1,15 +1,23 @@
+#include "common/kernel/grid.hpp"
+#include "tensor_cores/bf16_rows.hpp"
 #include "tensor_cores/launch_checks.hpp"
-#include "tensor_cores/tensor_cores.hpp"
+#include "tensor_cores/operands.hpp"
 
 namespace tutorial::tiled_matmul::tensor_cores {
 
-std::map<std::string, int64_t> symbols_of(Output C, int64_t M, int64_t N, int64_t K) {
-  const int64_t bytes = std::holds_alternative<float*>(C) ? sizeof(float) : sizeof(bf16);
-  const bool small = takes_small_tiles(M, N, device_attribute(cudaDevAttrMultiProcessorCount));
+std::map<std::string, int64_t> symbols_of(const bf16* A, const bf16* B, Output C, int64_t M,
+                                          int64_t N, int64_t K) {
+  const bool small = takes_small_tiles(M, N, device_attribute(cudaDevAttrMultiProcessorCount),
+                                       device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  const bool pays = copies_pay(A, B, M, N, K);
   return {{"M", M},
           {"N", N},
           {"K", K},
-          {"E", bytes},
+          {"E", std::holds_alternative<float*>(C) ? sizeof(float) : sizeof(bf16)},
+          {"PA", pays && !rows_are_aligned(A, K)},
+          {"PB", pays && !rows_are_aligned(B, N)},
+          {"LDA", pays ? ceil_div(K, CHUNK) * CHUNK : K},
+          {"LDB", pays ? ceil_div(N, CHUNK) * CHUNK : N},
           {"BM", small ? 64 : 128},
           {"BN", small ? 128 : 256}};
 }

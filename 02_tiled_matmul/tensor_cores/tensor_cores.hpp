@@ -34,9 +34,14 @@ using Output = std::variant<float*, bf16*>;
 using Launcher = void(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K);
 
 Launcher wmma, fragments, swizzled, stages, large_tiles, fragments_ahead, grouped_blocks,
-    wide_stores, narrow_copies, by_shape;
+    wide_stores, narrow_copies, padded_rows, by_shape;
 
 inline const std::vector<Step<Launcher>> steps = {
+    {.name = "wmma",
+     .launch = wmma,
+     .idea = "a warp multiplies 16×16×16 elements in one call, as CUDA's guide shows it",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80"},
     {.name = "fragments",
      .launch = fragments,
      .idea = "the instruction itself, with fragments that ldmatrix reads from padded rows",
@@ -77,6 +82,11 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "copies of 8 or 4 bytes where rows do not allow 16",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_80"},
+    {.name = "padded_rows",
+     .launch = padded_rows,
+     .idea = "rows that are not aligned are first copied into rows that are",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
     {.name = "by_shape",
      .launch = by_shape,
      .idea = "a smaller tile where the large one would leave multiprocessors idle",
@@ -88,12 +98,15 @@ inline const std::vector<Step<Launcher>> steps = {
 Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
                    std::span<const int64_t> rows);
 
-/// Does step 10 take its small tiles for a C of this size, on a device of so many multiprocessors?
-bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors);
+/// Does step 11 take its small tiles for a C of this size, on a device of so many multiprocessors,
+/// and of so much shared memory a block?
+bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int shared_bytes);
 
-/// The letters in the steps' headers: the sizes; E, the bytes of an element of C; step 10's tile,
-/// BM × BN.
-std::map<std::string, int64_t> symbols_of(Output C, int64_t M, int64_t N, int64_t K);
+/// The letters in the steps' headers: the sizes; E, the bytes of an element of C; rows of A and B
+/// LDA and LDB elements apart where steps 10 and 11 read them, and whether these copy A (PA is 1)
+/// and B (PB); step 11's tile, BM × BN.
+std::map<std::string, int64_t> symbols_of(const bf16* A, const bf16* B, Output C, int64_t M,
+                                          int64_t N, int64_t K);
 
 /// The program's part (program.cpp).
 void body(Chapter& chapter);

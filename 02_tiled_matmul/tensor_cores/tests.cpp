@@ -1,13 +1,14 @@
 // Every step of the part, and cuBLAS beside them, on shapes that their likely mistakes do not
 // survive, with both types of C; then what they ask for, the program, and the reference itself.
 #include <cmath>
-#include <map>
+#include <cstdlib>
+#include <stdexcept>
 
 #include "common/measure/row_major_blas.hpp"
 #include "common/testing/asked_for.hpp"
 #include "common/testing/program_run.hpp"
 #include "common/testing/testing.hpp"
-#include "tensor_cores/tensor_cores.hpp"
+#include "tensor_cores/operands.hpp"
 
 namespace tutorial::tiled_matmul::tensor_cores {
 namespace {
@@ -60,6 +61,12 @@ std::vector<Step<Launcher>> steps_and_cublas() {
   std::vector<Step<Launcher>> all = steps;
   all.push_back({.name = "cuBLAS", .launch = &cublas, .idea = ""});
   return all;
+}
+
+Step<Launcher> step_named(const std::string& name) {
+  for (const auto& step : steps)
+    if (step.name == name) return step;
+  throw std::logic_error("no step " + name);
 }
 
 TEST_CASE("tensor cores: every step is right for every shape", "[shapes]") {
@@ -128,13 +135,53 @@ TEST_CASE("tensor cores: every step rounds to bf16 once, and to nearest even") {
 }
 
 TEST_CASE("tensor cores: by_shape takes small tiles where large ones leave multiprocessors idle") {
-  constexpr int SMS = 132;  // of an H100 or H200
-  CHECK(takes_small_tiles(1024, 1024, SMS));
-  CHECK(takes_small_tiles(257, 4099, SMS));
-  CHECK(!takes_small_tiles(1000, 3000, SMS));
-  CHECK(!takes_small_tiles(2048, 2048, SMS));
-  CHECK(!takes_small_tiles(4096, 4096, SMS));
-  CHECK(!takes_small_tiles(8192, 8192, SMS));
+  constexpr int SMS = 132, BYTES = 227 * 1024;  // of an H100 or H200
+  CHECK(takes_small_tiles(1024, 1024, SMS, BYTES));
+  CHECK(takes_small_tiles(257, 4099, SMS, BYTES));
+  CHECK(!takes_small_tiles(1000, 3000, SMS, BYTES));
+  CHECK(!takes_small_tiles(2048, 2048, SMS, BYTES));
+  CHECK(!takes_small_tiles(4096, 4096, SMS, BYTES));
+  CHECK(!takes_small_tiles(8192, 8192, SMS, BYTES));
+  CHECK(takes_small_tiles(8192, 8192, SMS, 99 * 1024));  // too few for the large ones
+}
+
+TEST_CASE("tensor cores: rows that are not aligned are copied where that pays") {
+  alignas(16) static const bf16 aligned[2] = {};
+  const bf16* const odd = aligned + 1;
+  CHECK(copies_pay(aligned, aligned, 257, 4099, 3001));
+  CHECK(copies_pay(odd, aligned, 128, 128, 8));
+  CHECK(!copies_pay(aligned, aligned, 128, 4096, 4096));  // aligned
+  CHECK(!copies_pay(aligned, aligned, 127, 4099, 3001));  // each element of B is used too seldom
+  CHECK(!copies_pay(aligned, aligned, 4099, 127, 3001));  // … and of A
+  CHECK(!copies_pay(aligned, aligned, 129, 129, 0));
+  CHECK(copies_pay(aligned, aligned, 256, 258, 4));
+  CHECK(!copies_pay(aligned, aligned, 255, 258, 4));  // rows that 4-byte copies can bring
+  CHECK(copies_pay(aligned, aligned, 512, 516, 4));
+  CHECK(!copies_pay(aligned, aligned, 511, 516, 4));  // … and 8-byte ones
+}
+
+TEST_CASE("tensor cores: padded_rows takes A and B as they are where there is no memory") {
+  const Step<Launcher> step = runnable(step_named("padded_rows"));
+  if (device_has_clock()) SKIP("only the simulator's memory can be made small");
+  const int64_t M = 129, N = 131, K = 9;
+  const std::vector<float> A = bf16_values({M, K}, 1), B = bf16_values({K, N}, 2);
+  const DeviceBuffer<bf16> a(narrowed<bf16>(A)), b(narrowed<bf16>(B));
+  const auto launch = [&](float* C) {
+    setenv("SIMULATOR_MEMORY", "1", 1);
+    step.launch(a.data(), b.data(), C, M, N, K);
+    unsetenv("SIMULATOR_MEMORY");
+  };
+  check_launch(launch, reference(A, B, N, K, all_rows(M)), {.rows = M, .cols = N});
+}
+
+// One operand is copied, or both; rows_are_aligned() is true for one of them only by its address.
+TEST_CASE("tensor cores: padded_rows is right with copies of A, of B and of both", "[shapes]") {
+  const Step<Launcher> step = runnable(step_named("padded_rows"));
+  check_step(step, {129, 136, 9});             // A
+  check_step(step, {130, 133, 16});            // B
+  check_step(step, {140, 133, 11});            // both
+  check_step(step, {128, 136, 16}, {.a = 1});  // A for its address
+  check_step(step, {4100, 128, 3}, {.b = 3});  // more rows than blocks
 }
 
 // All other shapes here are so small that by_shape takes its small tiles. These are large enough
@@ -149,18 +196,50 @@ TEST_CASE("tensor cores: by_shape is right with large tiles", "[shapes]") {
 TEST_CASE("tensor cores: every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
   if (is_too_large_here(step)) return;
-  for (const auto& [M, N, K] :
-       {Shape{128, 256, 64}, {136, 264, 72}, {130, 70, 45}, {20, 20, 132}, {1, 130, 7}}) {
+  for (const auto& [M, N, K] : {Shape{128, 256, 64},
+                                {136, 264, 72},
+                                {130, 70, 45},
+                                {20, 20, 132},
+                                {1, 130, 7},
+                                {129, 136, 9},
+                                {129, 130, 16}}) {
     CAPTURE(step.name, M, N, K);
     const DeviceBuffer<bf16> a(narrowed<bf16>(bf16_values({M, K}, 1)));
     const DeviceBuffer<bf16> b(narrowed<bf16>(bf16_values({K, N}, 2)));
     DeviceBuffer<float> c(M * N);
     DeviceBuffer<bf16> narrow_c(M * N);
-    check_asked_for(symbols_of(c.data(), M, N, K),
+    check_asked_for(symbols_of(a.data(), b.data(), c.data(), M, N, K),
                     [&] { step.launch(a.data(), b.data(), c.data(), M, N, K); });
-    check_asked_for(symbols_of(narrow_c.data(), M, N, K),
+    check_asked_for(symbols_of(a.data(), b.data(), narrow_c.data(), M, N, K),
                     [&] { step.launch(a.data(), b.data(), narrow_c.data(), M, N, K); });
   }
+}
+
+TEST_CASE("tensor cores: the program checks every step, and finds one wrong element", "[program]") {
+  const Words small = {"--part", "tensor_cores", "--m", "40", "--n", "30", "--k", "20"};
+  const ProgramRun run = run_program(small);
+  // 2·40·30·20 FLOP; 2·(40·20 + 20·30) + 4·40·30 bytes
+  check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 48000, .bytes = 7600});
+  CHECK_THAT(run.out, ContainsSubstring("C[40×30] = A[40×20] · B[20×30], bf16 in, fp32 out\n"));
+  CHECK_THAT(run.out, ContainsSubstring("A and B are rounded to bf16, to nearest even"));
+  check_wrong(run_stand_in(small + Words{"--kernel", "wmma"}, {1199, 1, 0.01f}), "wmma",
+              {"1 of 1200 elements", "C[39][29]"});
+}
+
+TEST_CASE("tensor cores: the program writes C in bf16, too", "[program]") {
+  const ProgramRun run =
+      run_program({"--part", "tensor_cores", "--bf16-out", "--m", "40", "--n", "30", "--k", "20"});
+  // 2·(40·20 + 20·30 + 40·30) bytes
+  check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 48000, .bytes = 5200});
+  CHECK_THAT(run.out, ContainsSubstring(", bf16 in, bf16 out\n"));
+}
+
+TEST_CASE("tensor cores: the program checks a large product by rows and sums", "[program]") {
+  const Words large = {"--part", "tensor_cores", "--m",  "210",      "--n",
+                       "1000",   "--k",          "1000", "--kernel", "wmma"};
+  check_all_right(run_stand_in(large), {"wmma"}, {.flop = 4.2e8, .bytes = 3.26e6});
+  check_wrong(run_stand_in(large, {.first = 0, .count = 1, .by = 1.0f}), "wmma",
+              {"1 of 16000 checked elements (16 of 210 rows)", "C[0][0]"});
 }
 
 TEST_CASE("tensor cores: the reference is right where the product is known") {

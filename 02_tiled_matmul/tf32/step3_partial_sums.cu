@@ -68,9 +68,7 @@ __global__ void __launch_bounds__(T::THREADS)
   float sum[T::DOWN][T::ACROSS][4] = {};
   for (int64_t tile = 0; tile < tiles; ++tile) {
     const int stage = tile % 2;
-    __pipeline_commit();
-    __pipeline_wait_prior(0);  // this thread's copies have come …
-    __syncthreads();           // … and all threads', and nobody reads the other stage any more
+    wait_for_copies();
     if (tile + 1 < tiles) copies.begin(1 - stage);
     float part[T::DOWN][T::ACROSS][4] = {};  // of these 16 elements of K
 #pragma unroll

@@ -119,6 +119,19 @@ TEST_CASE("TF32: three products are as exact as fp32, one is not") {
   }
 }
 
+TEST_CASE("TF32: from deep_tiles on the steps add in the same order") {
+  const int64_t M = 70, N = 90, K = 100;
+  const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));
+  const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
+  const auto bits_of = [&](Launcher* launch) {
+    DeviceBuffer<float> c(M * N);
+    launch(a.data(), b.data(), c.data(), M, N, K);
+    return c.to_host();
+  };
+  runnable(steps);
+  for (size_t i = 4; i < steps.size(); ++i) CHECK(bits_of(steps[i].launch) == bits_of(deep_tiles));
+}
+
 TEST_CASE("TF32: every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
   for (const auto& [M, N, K] :

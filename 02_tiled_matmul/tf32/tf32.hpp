@@ -30,7 +30,8 @@ namespace tutorial::tiled_matmul::tf32 {
 /// 2^-100 the smaller one of the two numbers leaves fp32's range, and the error grows.
 using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K);
 
-Launcher one_product, three_products, partial_sums;
+Launcher one_product, three_products, partial_sums, deep_tiles, integer_rounding, two_blocks,
+    wide_fragments, fragments_ahead;
 
 /// A feature of a step, in the list: how many products of TF32 numbers it takes for one of float32.
 inline constexpr unsigned ONE_PRODUCT = 1, THREE_PRODUCTS = 3;
@@ -52,6 +53,36 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = partial_sums,
      .idea = "tensor cores add up a tile; the tiles' sums are added in fp32",
      .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+    {.name = "deep_tiles",
+     .launch = deep_tiles,
+     .idea = "32 elements of K at a time: half as many additions and barriers",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+    {.name = "integer_rounding",
+     .launch = integer_rounding,
+     .idea = "operands are rounded by two integer instructions",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+    {.name = "two_blocks",
+     .launch = two_blocks,
+     .idea = "blocks of half the size, two on a multiprocessor",
+     .tile = {.rows = 64, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+    {.name = "wide_fragments",
+     .launch = wide_fragments,
+     .idea = "ldmatrix for A, 16 bytes of B and of C in one access",
+     .tile = {.rows = 64, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+    {.name = "fragments_ahead",
+     .launch = fragments_ahead,
+     .idea = "the next fragments are read while these are multiplied",
+     .tile = {.rows = 64, .cols = 128},
      .needs = "sm_80",
      .features = THREE_PRODUCTS},
 };

@@ -98,6 +98,13 @@ class TileCopies {
   float *to_a_, *to_b_;                  // where to, in the first stage
 };
 
+/// Waits until all threads' copies have come. Then nobody reads the tiles before them any more.
+__device__ inline void wait_for_copies() {
+  __pipeline_commit();
+  __pipeline_wait_prior(0);  // this thread's …
+  __syncthreads();           // … and everyone else's
+}
+
 /// The sums of a warp's tile of C, which begins at C[row0][col0]: sum[i][j] is the lane's share of
 /// the 16 × 8 elements 16·i further down and 8·j further right.
 template <int DOWN, int ACROSS>
@@ -113,6 +120,28 @@ __device__ void store_sums(float* C, int64_t M, int64_t N, int64_t row0, int64_t
         const int64_t row = row0 + 16 * i + lane / 4 + e / 2 * 8;
         const int64_t col = col0 + 8 * j + lane % 4 * 2 + e % 2;
         if (row < M && col < N) C[row * N + col] = sum[i][j][e];
+      }
+    }
+  }
+}
+
+/// The same from step 7 on, where four neighbouring fragments of B have one column in turn: column
+/// c of sum[i][j] is column 4·c + j % 4 of 32. So a lane has groups of four neighbours in C, which
+/// it writes in one access where WIDTH is 4.
+template <int WIDTH, int DOWN, int ACROSS>
+__device__ void store_wide(float* C, int64_t M, int64_t N, int64_t row0, int64_t col0,
+                           const float (&sum)[DOWN][ACROSS][4]) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < DOWN; ++i) {
+#pragma unroll
+    for (int j = 0; j < ACROSS; j += 4) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int64_t row = row0 + 16 * i + lane / 4 + e / 2 * 8;
+        const int64_t col = col0 + 8 * j + 4 * (lane % 4 * 2 + e % 2);
+        const float four[] = {sum[i][j][e], sum[i][j + 1][e], sum[i][j + 2][e], sum[i][j + 3][e]};
+        if (row < M) store4_guarded<WIDTH == 4>(C + row * N + col, four, N - col);
       }
     }
   }

@@ -8,8 +8,7 @@
 #pragma once
 
 #include <cuda_pipeline.h>
-
-#include <type_traits>
+#include <ptx.h>
 
 namespace tutorial {
 
@@ -17,10 +16,13 @@ namespace tutorial {
 /// many), into shared memory. What is not `inside` of the matrix is not read: zeros come in its
 /// place.
 template <int COUNT, class T>
-__device__ inline void copy_async(T* to, const std::type_identity_t<T>* from, bool inside = true) {
+__device__ inline void copy_async(T* to, const T* from, bool inside = true) {
   constexpr size_t BYTES = COUNT * sizeof(T);
   static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "the hardware copies 4, 8 or 16 bytes");
-  __pipeline_memcpy_async(to, from, BYTES, inside ? 0 : BYTES);
+  if constexpr (sizeof(T) == 2)  // for tensor cores: one instruction, whatever `inside` is
+    ptx::copy_async<BYTES>(to, from, inside);
+  else
+    __pipeline_memcpy_async(to, from, BYTES, inside ? 0 : BYTES);
 }
 
 }  // namespace tutorial

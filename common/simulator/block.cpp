@@ -145,6 +145,7 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   blockDim = grid.launch.block;
   gridDim = grid.launch.grid;
   const dim3& size = grid.launch.block;
+  if (has_matrix_operations) capability_ = architecture().capability;
   threads_.assign(static_cast<size_t>(size.x) * size.y * size.z, Thread{});
   next_ = finished_ = waiting_ = waiting_lanes_ = 0;
   order_.clear();
@@ -407,15 +408,26 @@ void Worker::matrix(const MatrixOperation& operation, void* part, const void* in
 }
 
 void Worker::run_matrix(int warp, unsigned lanes) {
-  const Thread& asked = threads_[warp + std::countr_zero(lanes)];
+  const int first = warp + std::countr_zero(lanes);
+  const Thread& asked = threads_[first];
+  const MatrixOperation& operation = *asked.operation;
+  const auto version = [](int capability) {
+    return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+  };
+  if (operation.needs > capability_)
+    throw Fault(cudaErrorLaunchFailure,
+                "trap in " + where_am_i(first) + "  " + line_with_text(place_of_operation(asked)) +
+                    "\n  " + operation.name + " needs compute capability " +
+                    version(operation.needs) + ", and this device has " + version(capability_) +
+                    "\n  likely: the launcher does not refuse the device\n");
   if (lanes != 0xffffffff && checks)
-    checks->lanes_absent(asked.operation->name, warp, lanes, place_of_operation(asked));
+    checks->lanes_absent(operation.name, warp, lanes, place_of_operation(asked));
   MatrixParts parts{};
   for (size_t l = 0; l < 32; ++l)
     if (lanes >> l & 1)
       parts[l] = reinterpret_cast<void*>(threads_[static_cast<size_t>(warp) + l].value);
   const int me = current_;
-  asked.operation->run(*this, parts);
+  operation.run(*this, parts);
   current_ = me;
 }
 

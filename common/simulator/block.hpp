@@ -203,6 +203,7 @@ class Worker {
   Trace own_trace_;
   std::vector<Thread> threads_;
   int current_ = 0, next_ = 0, finished_ = 0;
+  int capability_ = 0;
   int waiting_ = 0, waiting_lanes_ = 0;  // at a barrier; at an operation of a warp
   std::vector<int> ready_;
   size_t ready_next_ = 0;

@@ -122,7 +122,7 @@ void multiply(Worker& worker, const MatrixParts& parts) {
 }
 
 template <class Element>
-constexpr MatrixOperation kMma{Element::kName, multiply<Element>};
+constexpr MatrixOperation kMma{Element::kName, 80, multiply<Element>};
 
 // ---- ldmatrix, stmatrix
 
@@ -221,13 +221,13 @@ void store(Worker& worker, const MatrixParts& parts) {
 
 template <bool TRANS>
 const MatrixOperation& load_of(int count) {
-  static constexpr MatrixOperation one{"ldmatrix()", load<1, TRANS>},
-      two{"ldmatrix()", load<2, TRANS>}, four{"ldmatrix()", load<4, TRANS>};
+  static constexpr MatrixOperation one{"ldmatrix()", 75, load<1, TRANS>},
+      two{"ldmatrix()", 75, load<2, TRANS>}, four{"ldmatrix()", 75, load<4, TRANS>};
   return count == 1 ? one : count == 2 ? two : four;
 }
 const MatrixOperation& store_of(int count) {
-  static constexpr MatrixOperation one{"stmatrix()", store<1>}, two{"stmatrix()", store<2>},
-      four{"stmatrix()", store<4>};
+  static constexpr MatrixOperation one{"stmatrix()", 90, store<1>}, two{"stmatrix()", 90, store<2>},
+      four{"stmatrix()", 90, store<4>};
   return count == 1 ? one : count == 2 ? two : four;
 }
 

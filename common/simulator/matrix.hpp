@@ -20,6 +20,7 @@ using MatrixParts = std::array<void*, 32>;
 
 struct MatrixOperation {
   const char* name;  // for reports
+  int needs;         // 80: compute capability 8.0
   void (*run)(Worker& worker, const MatrixParts& parts);
 };
 

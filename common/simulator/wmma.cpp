@@ -159,8 +159,8 @@ void transfer(Worker& worker, const MatrixParts& parts) {
   }
 }
 
-constexpr MatrixOperation kLoad{kTransferName<false>, transfer<false>};
-constexpr MatrixOperation kStore{kTransferName<true>, transfer<true>};
+constexpr MatrixOperation kLoad{kTransferName<false>, 70, transfer<false>};
+constexpr MatrixOperation kStore{kTransferName<true>, 70, transfer<true>};
 
 // ---- mma_sync
 
@@ -221,7 +221,8 @@ void multiply(Worker& worker, const MatrixParts& parts) {
   }
 }
 
-constexpr MatrixOperation kMultiply{"mma_sync()", multiply};
+constexpr MatrixOperation kMultiply{"mma_sync()", 70, multiply};
+constexpr MatrixOperation kMultiplyBfloat16{"mma_sync()", 80, multiply};
 
 }  // namespace
 
@@ -237,7 +238,8 @@ void wmma_store(void* to, const Fragment& from, unsigned stride, bool row_major)
 }
 void wmma_multiply(const Fragment& d, const Fragment& a, const Fragment& b, const Fragment& c) {
   Product part{d, a, b, c, __builtin_return_address(0)};
-  come_together(kMultiply, &part, part.instruction);
+  come_together(a.type == Fragment::kBfloat16 ? kMultiplyBfloat16 : kMultiply, &part,
+                part.instruction);
 }
 
 }  // namespace simulator

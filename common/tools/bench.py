@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times a chapter's steps at the standard sizes, beside the vendor's routines, and keeps the figures.
 
-usage: common/tools/bench.py [NN]...         (no word: all chapters; ./learn bench builds first)
+usage: common/tools/bench.py [NN | NN_file]...         (no word: all chapters; ./learn bench builds first)
 
 Runs build/gpu/NN_name/NN_name at each size below, then common/tools/bench_torch.py at the same sizes if Python has
 PyTorch. Writes docs/results/<device>/NN.csv, and NN_lengths.csv and the like where a chapter has such sizes (RESULTS
@@ -191,20 +191,27 @@ def has_torch():
     return torch.cuda.is_available()
 
 
+def files_of(word):
+    """The files of a chapter, or the one file that is named."""
+    if word in SIZES and len(word) > 2:
+        return [word]
+    chapter = project.chapter(word).name
+    if chapter[:2] not in SIZES:
+        die(f"there are no standard sizes for {chapter}")
+    return [name for name in SIZES if name.startswith(chapter[:2])]
+
+
 def main():
     if not shutil.which("nvidia-smi"):
         die("there is no NVIDIA GPU here, and a time of the simulator says nothing; ./learn run 02 counts work instead")
-    chapters = [project.chapter(word) for word in sys.argv[1:]] or project.chapters()
-    for chapter in chapters:
-        if chapter.name[:2] not in SIZES:
-            die(f"there are no standard sizes for {chapter.name}")
+    files = [name for word in sys.argv[1:] or [chapter.name for chapter in project.chapters()]
+             for name in files_of(word)]
     with_torch = has_torch()
     if not with_torch:
         say("Python has no PyTorch with CUDA: its rows are left out.")
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder, "table.csv")
-        right = [bench(name, with_torch, table)
-                 for chapter in chapters for name in SIZES if name.startswith(chapter.name[:2])]
+        right = [bench(name, with_torch, table) for name in files]
     return 0 if all(right) else 1
 
 

@@ -4,6 +4,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_pipeline.h>
 
 #include <bit>
 #include <cmath>
@@ -35,6 +36,11 @@ __forceinline__ void mma_m16n8k16(float (&c)[4], const uint32_t (&a)[4], uint32_
 __forceinline__ void mma_m16n8k8_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                       uint32_t b1) {
   simulator::mma_tf32(c, a, b0, b1);
+}
+
+template <int BYTES>
+__forceinline__ void copy_async(void* to, const void* from, bool inside) {
+  __pipeline_memcpy_async(to, from, BYTES, inside ? 0 : BYTES);
 }
 
 template <int COUNT>

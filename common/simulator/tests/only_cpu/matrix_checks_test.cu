@@ -1,5 +1,6 @@
 // Faults with the words of common/kernel/mma.cuh, planted on purpose: each must be named, with the
 // kernel's line.
+#include <cuda_pipeline.h>
 #include <mma.h>
 
 #include "common/backend/profile.hpp"
@@ -153,6 +154,43 @@ TEST_CASE("lanes that do not come to an mma are told", "[checks][matrix]") {
              ContainsSubstring("16 threads wait at mma_m16n8k8_tf32()  " + line(kSecond)));
 }
 
+TEST_CASE("what the device has not ends the kernel", "[checks][matrix]") {
+  DeviceBuffer<float> out(32);
+  REQUIRE(setenv("SIMULATOR_CAPABILITY", "75", 1) == 0);
+  product_of_some<true><<<1, 32>>>(32, out.data());
+  const Outcome outcome;
+  unsetenv("SIMULATOR_CAPABILITY");
+  CHECK(outcome.error == cudaErrorLaunchFailure);
+  CHECK_THAT(outcome.report, ContainsSubstring("needs compute capability 8.0") &&
+                                 ContainsSubstring("7.5") && ContainsSubstring(line(kProduct)));
+}
+
+/// As arrays that asynchronous copies fill are read.
+constexpr int kBegins = __LINE__ + 4, kReads = __LINE__ + 9;
+template <bool WAITS>
+__global__ void reads_copied_rows(const uint4* in, uint32_t* out) {
+  __shared__ uint4 tile[32];
+  __pipeline_memcpy_async(&tile[threadIdx.x], &in[threadIdx.x], 16);
+  __pipeline_commit();
+  __pipeline_wait_prior(WAITS ? 0 : 1);
+  uint32_t fragment[4];
+  if (WAITS) __syncwarp();
+  ldmatrix<4>(fragment, &tile[threadIdx.x]);
+  out[threadIdx.x] = fragment[3];
+}
+
+TEST_CASE("ldmatrix of what is still being copied is a race", "[checks][matrix]") {
+  const DeviceBuffer<uint4> in(std::vector<uint4>(32));
+  DeviceBuffer<uint32_t> out(32);
+  reads_copied_rows<true><<<1, 32>>>(in.data(), out.data());
+  CHECK(Outcome{}.report == "");
+  reads_copied_rows<false><<<1, 32>>>(in.data(), out.data());
+  const Outcome race;
+  CHECK_THAT(race.report, ContainsSubstring("copied by  ") && ContainsSubstring(line(kBegins)) &&
+                              ContainsSubstring(line(kReads)) &&
+                              ContainsSubstring("was not waited for"));
+}
+
 TEST_CASE("a block that is no multiple of 32 threads lacks lanes", "[checks][matrix]") {
   DeviceBuffer<float> out(64);
   product_of_some<true><<<1, 48>>>(48, out.data());
@@ -207,6 +245,8 @@ TEST_CASE("addresses of lanes that are not needed are not looked at", "[checks][
 }
 
 TEST_CASE("stmatrix is a write in all checks", "[checks][matrix]") {
+  const Restored restored;
+  simulator::set_thread_order(0);
   DeviceBuffer<uint32_t> out(32);
   stores_and_reads<true><<<1, 32>>>(out.data());
   CHECK(Outcome{}.report == "");

@@ -10,6 +10,7 @@
 #include "common/backend/profile.hpp"
 #include "common/data/device_buffer.hpp"
 #include "common/kernel/check.hpp"
+#include "common/kernel/mma.cuh"
 #include "common/simulator/kernel_parameters.hpp"
 
 using namespace tutorial;
@@ -53,6 +54,18 @@ __global__ void half_a_warp(float* out) {
 
 __global__ void exchange(int* out) {
   out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, static_cast<int>(threadIdx.x), 1);
+}
+
+/// Lane l's register of matrix i is a float: l + 100·i.
+__global__ void through_matrices(uint32_t* out) {
+  __shared__ __align__(16) float tile[32][4];
+  uint32_t fragment[4];
+  for (unsigned i = 0; i < 4; ++i)
+    fragment[i] = __float_as_uint(static_cast<float>(threadIdx.x + 100 * i));
+  stmatrix<4>(tile[threadIdx.x], fragment);
+  __syncwarp();
+  ldmatrix<2>(*reinterpret_cast<uint32_t(*)[2]>(fragment), tile[threadIdx.x % 16 + 8]);
+  out[threadIdx.x] = fragment[0];
 }
 
 __global__ void overwrite(float* cell) {
@@ -219,6 +232,24 @@ TEST_CASE("an operation of a warp stands between what its lanes did", "[recorder
   CHECK(shuffle.events[0].from == partners);
   CHECK(shuffle.arrays[0].type == "int32");
   CHECK(shuffle.events[1].values.empty());  // only floats have some
+}
+
+TEST_CASE("rows of matrices are loads and stores, beside their operation", "[recorder][matrix]") {
+  DeviceBuffer<uint32_t> out(32);
+  const auto trace = trace_of([&] { through_matrices<<<1, 32>>>(out.data()); });
+  CHECK(summaries(trace) == Texts{"0.0 store tile", "0.0 warp", "0.0 warp", "0.0 load tile",
+                                  "0.0 warp", "0.0 store out"});
+  const TraceEvent &store = trace.events[0], &load = trace.events[3];
+  CHECK(trace.events[1].operation == std::string("matrix"));
+  CHECK(trace.events[1].place == store.place);
+  CHECK(store.lanes == from(0, 32));
+  CHECK(store.elements == from(0, 32, 4));
+  CHECK(store.width == 4);
+  REQUIRE(store.values.size() == 128);
+  for (size_t i = 0; i < 128; ++i)
+    CHECK(store.values[i] == static_cast<float>(i % 32 + 100 * (i / 32)));
+  CHECK(load.lanes == from(0, 16));
+  CHECK(load.elements == from(32, 16, 4));
 }
 
 TEST_CASE("a store has the value of its time", "[recorder]") {

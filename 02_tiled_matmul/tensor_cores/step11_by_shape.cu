@@ -1,8 +1,8 @@
-// Step 10 = step 9 + a smaller tile where the large one would leave multiprocessors idle.
+// Step 11 = step 10 + a smaller tile where the large one would leave multiprocessors idle.
 //
 // FLOP            2·M·N·K
 // global memory   2·K·(M·N/BN + N·M/BM) + E·M·N bytes; BM × BN elements of C a block
-// asked for       loads 2·K·(M·⌈N/BN⌉ + N·⌈M/BM⌉) bytes, stores E·M·N bytes
+// asked for       loads 2·(M·LDA·⌈N/BN⌉ + K·LDB·⌈M/BM⌉) bytes, stores E·M·N bytes
 // shared memory   144 or 96 KB a block
 // block           256 threads for 128 × 256 elements of C, or 128 for 64 × 128
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "common/kernel/mma.cuh"
 #include "tensor_cores/bf16_tile.cuh"
 #include "tensor_cores/launch_checks.hpp"
+#include "tensor_cores/operands.hpp"
 #include "tensor_cores/wide_store.cuh"
 
 namespace tutorial::tiled_matmul::tensor_cores {
@@ -62,7 +63,7 @@ __device__ void multiply(float (&sum)[DOWN][2 * ACROSS][4], const uint32_t (&a)[
 template <class T, int WIDTH, class Out>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
     by_shape_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,
-                    bool aligned_c) {
+                    int64_t lda, int64_t ldb, bool aligned_c) {
   using TileA = typename T::TileA;
   using TileB = typename T::TileB;
   constexpr int BM = T::BM, BN = T::BN, WM = T::WM, WN = T::WN;
@@ -81,8 +82,8 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
   const auto begin_copies = [&](int stage, int64_t k0) {
     if (k0 < K) {
       bf16* As = tiles + stage * STAGE;
-      copy_tile<TileA, THREADS, WIDTH>(As, A, M, K, row0, k0);
-      copy_tile<TileB, THREADS, WIDTH>(As + TileA::SIZE, B, K, N, k0, col0);
+      copy_tile<TileA, THREADS, WIDTH>(As, A, M, lda, row0, k0);
+      copy_tile<TileB, THREADS, WIDTH>(As + TileA::SIZE, B, K, ldb, k0, col0);
     }
     __pipeline_commit();
   };
@@ -109,7 +110,6 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
   int stage = 0;
   for (int64_t k0 = 0; k0 < K; k0 += BK) {
     const int next = (stage + 1) % STAGES;
-    begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
       const int which = k / 16 % 2;
@@ -119,6 +119,8 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
         wait_for_stage();
         read_fragments(1 - which, next, 0);
       }
+      // Not with the first products: just after a barrier all warps would begin copies at once.
+      if (k == 16) begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
       multiply(sum, a[which], b[which]);
     }
     stage = next;
@@ -130,16 +132,16 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
 }
 
 template <class T, class Out>
-void launch(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K) {
-  const int width = std::min(copy_width(A, K), copy_width(B, N));
+void launch(const Operands& x, Out* C, int64_t M, int64_t N, int64_t K) {
+  const int width = std::min(copy_width(x.A, x.lda), copy_width(x.B, x.ldb));
   const auto kernel = width == 8   ? by_shape_kernel<T, 8, Out>
                       : width == 4 ? by_shape_kernel<T, 4, Out>
                       : width == 2 ? by_shape_kernel<T, 2, Out>
                                    : by_shape_kernel<T, 1, Out>;
-  allow_shared_memory(kernel, T::SHARED_BYTES, "by_shape");
+  allow_shared_memory(kernel, T::SHARED_BYTES);
   const int64_t blocks = ceil_div(M, T::BM) * ceil_div(N, T::BN);
-  if (blocks == 0) return;
-  kernel<<<blocks, T::THREADS, T::SHARED_BYTES>>>(A, B, C, M, N, K, rows_are_aligned(C, N));
+  kernel<<<blocks, T::THREADS, T::SHARED_BYTES>>>(x.A, x.B, C, M, N, K, x.lda, x.ldb,
+                                                  rows_are_aligned(C, N));
   CUDA_CHECK_LAUNCH();
 }
 
@@ -158,26 +160,30 @@ double rounds(int64_t blocks, int multiprocessors, int blocks_per_sm, double alo
 
 // Measured on an H200: a small block has a quarter of a large one's work. It takes 0.36 of its
 // time, and two at once take 0.65.
-bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors) {
+bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int shared_bytes) {
+  if (Large::SHARED_BYTES > shared_bytes) return true;
   const int64_t large = ceil_div(M, Large::BM) * ceil_div(N, Large::BN);
   const int64_t small = ceil_div(M, Small::BM) * ceil_div(N, Small::BN);
   return rounds(small, multiprocessors, 2, 0.36, 0.65) < rounds(large, multiprocessors, 1, 1, 1);
 }
 
 // The rule: the tile with which the busiest multiprocessor is done first, of those that the device
-// has shared memory for; and step 9's for the copies.
+// has shared memory for; and step 10's for rows that are not aligned.
 void by_shape(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
-  require_bf16("by_shape");
+  require_device("by_shape", Small::SHARED_BYTES);
+  if (M == 0 || N == 0) return;
   const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   const int shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  const Operands x = aligned_operands(A, B, M, N, K);
   std::visit(
       [&](auto* to) {
-        if (takes_small_tiles(M, N, multiprocessors) || Large::SHARED_BYTES > shared_bytes)
-          launch<Small>(A, B, to, M, N, K);
+        if (takes_small_tiles(M, N, multiprocessors, shared_bytes))
+          launch<Small>(x, to, M, N, K);
         else
-          launch<Large>(A, B, to, M, N, K);
+          launch<Large>(x, to, M, N, K);
       },
       C);
+  release(x);
 }
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

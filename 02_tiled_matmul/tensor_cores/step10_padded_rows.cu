@@ -1,0 +1,199 @@
+// Step 10 = step 9 + rows that are not aligned are first copied into rows that are.
+//
+// FLOP            2·M·N·K
+// global memory   as in step 5, and before it 4·K·(M + N) bytes for the copies
+// asked for by pad_rows  loads 2·K·(PA·M + PB·N) bytes, stores 2·(PA·M·LDA + PB·K·LDB) bytes
+// asked for by padded_rows_kernel  loads 2·(M·LDA·⌈N/256⌉ + K·LDB·⌈M/128⌉) bytes, stores E·M·N
+// bytes memory          2·(M·LDA + K·LDB) bytes for the copies shared memory   as in step 5 block
+// 256 threads for 128 × 256 elements of C, or for a row
+#include <algorithm>
+
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
+#include "common/kernel/mma.cuh"
+#include "stream_memory.hpp"
+#include "tensor_cores/bf16_tile.cuh"
+#include "tensor_cores/launch_checks.hpp"
+#include "tensor_cores/operands.hpp"
+#include "tensor_cores/wide_store.cuh"
+
+namespace tutorial::tiled_matmul::tensor_cores {
+namespace {
+
+constexpr int BM = 128, BN = 256;  // the block's tile of C …
+constexpr int WM = 64, WN = 64;    // … and a warp's: 128 sums a thread, half of its registers
+constexpr int BK = 64;             // elements of K at a time: 48 KB for both tiles
+constexpr int STAGES = 3;          // one in use, two on their way: 144 of 227 KB
+constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
+
+constexpr int GROUP = 8;  // tiles of C one below the other that come one after the other
+
+using TileA = Swizzled<BM, BK>;
+using TileB = Swizzled<BK, BN>;
+constexpr int STAGE = TileA::SIZE + TileB::SIZE, SHARED_BYTES = STAGES * STAGE * sizeof(bf16);
+
+struct Place {
+  int64_t down, across;
+};
+/// Which tile of C block number `block` computes. C is cut into strips of GROUP tiles; in each the
+/// blocks go down first, and then to the right. The last strip may be less high.
+__device__ Place place_of(int64_t block, int64_t tiles_down, int64_t tiles_across) {
+  const int64_t first = block / (GROUP * tiles_across) * GROUP;
+  const int64_t in_strip = block - first * tiles_across;
+  const int64_t height = min(tiles_down - first, int64_t{GROUP});
+  return {.down = first + in_strip % height, .across = in_strip / height};
+}
+
+/// sum += a·b, to and fro: from one product to the next a or b stays.
+__device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const uint32_t (&a)[WM / 16][4],
+                         const uint32_t (&b)[WN / 16][4]) {
+#pragma unroll
+  for (int i = 0; i < WM / 16; ++i) {
+#pragma unroll
+    for (int j = 0; j < WN / 8; ++j) {
+      const int turn = i % 2 == 0 ? j : WN / 8 - 1 - j;
+      mma_m16n8k16<bf16>(sum[i][turn], a[i], b[turn / 2][turn % 2 * 2],
+                         b[turn / 2][turn % 2 * 2 + 1]);
+    }
+  }
+}
+
+template <int WIDTH, class Out>
+__global__ void __launch_bounds__(THREADS, 1)
+    padded_rows_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,
+                       int64_t lda, int64_t ldb, bool aligned_c) {
+  extern __shared__ uint4 shared[];
+  bf16* const tiles = reinterpret_cast<bf16*>(shared);  // (STAGES, STAGE): of A, and behind it of B
+  const Place place = place_of(blockIdx.x, ceil_div(M, BM), ceil_div(N, BN));
+  const int64_t row0 = place.down * BM, col0 = place.across * BN;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int m = warp / WARPS_N * WM, n = warp % WARPS_N * WN;  // the warp's tile in the block's
+
+  float sum[WM / 16][WN / 8][4] = {};
+  // Copies of the tiles from k0 on; of none, where K has ended, but a group all the same: so the
+  // number of groups says which tiles have come.
+  const auto begin_copies = [&](int stage, int64_t k0) {
+    if (k0 < K) {
+      bf16* As = tiles + stage * STAGE;
+      copy_tile<TileA, THREADS, WIDTH>(As, A, M, lda, row0, k0);
+      copy_tile<TileB, THREADS, WIDTH>(As + TileA::SIZE, B, K, ldb, k0, col0);
+    }
+    __pipeline_commit();
+  };
+  const auto wait_for_stage = [&] {
+    __pipeline_wait_prior(STAGES - 2);  // this thread's copies of the next stage have come …
+    __syncthreads();  // … and all threads', and nobody reads the stage before it any more
+  };
+  uint32_t a[2][WM / 16][4], b[2][WN / 16][4];  // for these products, and for the next ones
+  const auto read_fragments = [&](int which, int stage, int k) {
+    const bf16 *As = tiles + stage * STAGE, *Bs = As + TileA::SIZE;
+#pragma unroll
+    for (int i = 0; i < WM / 16; ++i)
+      ldmatrix(a[which][i], &As[TileA::at(m + 16 * i + lane % 16, k + lane / 16 * 8)]);
+#pragma unroll
+    for (int j = 0; j < WN / 16; ++j)
+      ldmatrix_trans(b[which][j], &Bs[TileB::at(k + lane % 16, n + 16 * j + lane / 16 * 8)]);
+  };
+
+  for (int s = 0; s < STAGES - 1; ++s) begin_copies(s, s * BK);
+  if (K > 0) {
+    wait_for_stage();
+    read_fragments(0, 0, 0);
+  }
+  int stage = 0;
+  for (int64_t k0 = 0; k0 < K; k0 += BK) {
+    const int next = (stage + 1) % STAGES;
+#pragma unroll
+    for (int k = 0; k < BK; k += 16) {
+      const int which = k / 16 % 2;
+      if (k + 16 < BK) {
+        read_fragments(1 - which, stage, k + 16);
+      } else if (k0 + BK < K) {
+        wait_for_stage();
+        read_fragments(1 - which, next, 0);
+      }
+      // Not with the first products: just after a barrier all warps would begin copies at once.
+      if (k == 16) begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
+      multiply(sum, a[which], b[which]);
+    }
+    stage = next;
+  }
+  __syncthreads();  // nobody reads the tiles any more
+  static_assert(THREADS / 32 * STAGED<WN / 8> * sizeof(float) <= SHARED_BYTES);
+  store_wide(C, M, N, row0 + m, col0 + n, sum,
+             reinterpret_cast<Out*>(shared) + warp * STAGED<WN / 8>, aligned_c);
+}
+
+/// A matrix (rows, cols) to copy into rows that begin ld elements apart.
+struct Padding {
+  const bf16* from;
+  bf16* to;
+  int64_t rows, cols, ld;
+};
+__global__ void pad_rows(Padding a, Padding b) {
+  for (int64_t block = blockIdx.x; block < a.rows + b.rows; block += gridDim.x) {
+    const Padding x = block < a.rows ? a : b;
+    const int64_t row = block < a.rows ? block : block - a.rows;
+    for (int64_t col = threadIdx.x; col < x.ld; col += blockDim.x)
+      x.to[row * x.ld + col] = col < x.cols ? x.from[row * x.cols + col] : bf16(0.0f);
+  }
+}
+constexpr int64_t MAX_ROWS_AT_ONCE = 4096;  // more blocks than a GPU runs at once
+
+}  // namespace
+
+// Measured on an H200: products of rows with 2, 4 and 8 aligned bytes run at 0.17, 0.42 and 0.57 of
+// the rate of aligned ones. An element that is copied must be used so often that this is worth it.
+bool copies_pay(const bf16* A, const bf16* B, int64_t M, int64_t N, int64_t K) {
+  const int width = std::min(copy_width(A, K), copy_width(B, N));
+  return width < CHUNK && std::min(M, N) >= 128 * width && K > 0;
+}
+
+Operands aligned_operands(const bf16* A, const bf16* B, int64_t M, int64_t N, int64_t K) {
+  const Operands as_they_are = {.A = A, .B = B, .lda = K, .ldb = N};
+  if (!copies_pay(A, B, M, N, K)) return as_they_are;
+  Padding a = {.from = A, .to = nullptr, .rows = M, .cols = K, .ld = ceil_div(K, CHUNK) * CHUNK};
+  Padding b = {.from = B, .to = nullptr, .rows = K, .cols = N, .ld = ceil_div(N, CHUNK) * CHUNK};
+  if (rows_are_aligned(A, K)) a.rows = 0;
+  if (rows_are_aligned(B, N)) b.rows = 0;
+  const int64_t count_a = a.rows * a.ld, count = count_a + b.rows * b.ld;
+  bf16* const copies = reinterpret_cast<bf16*>(allocate(count / 2));  // a float has two bf16
+  if (copies == nullptr) return as_they_are;
+  a.to = copies, b.to = copies + count_a;
+  pad_rows<<<std::min(a.rows + b.rows, MAX_ROWS_AT_ONCE), THREADS>>>(a, b);
+  CUDA_CHECK_LAUNCH();
+  return {.A = a.rows > 0 ? a.to : A,
+          .B = b.rows > 0 ? b.to : B,
+          .lda = a.ld,
+          .ldb = b.ld,
+          .copies = copies};
+}
+
+void release(const Operands& operands) {
+  if (operands.copies != nullptr) tiled_matmul::release(reinterpret_cast<float*>(operands.copies));
+}
+
+// The rule: rows that are not aligned are copied where each element is used often enough, else
+// step 9's narrower copies bring them.
+void padded_rows(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+  require_device("padded_rows", SHARED_BYTES);
+  if (M == 0 || N == 0) return;
+  const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
+  std::visit(
+      [&]<class Out>(Out* to) {
+        const Operands x = aligned_operands(A, B, M, N, K);
+        const int width = std::min(copy_width(x.A, x.lda), copy_width(x.B, x.ldb));
+        const auto kernel = width == 8   ? padded_rows_kernel<8, Out>
+                            : width == 4 ? padded_rows_kernel<4, Out>
+                            : width == 2 ? padded_rows_kernel<2, Out>
+                                         : padded_rows_kernel<1, Out>;
+        allow_shared_memory(kernel, SHARED_BYTES);
+        kernel<<<blocks, THREADS, SHARED_BYTES>>>(x.A, x.B, to, M, N, K, x.lda, x.ldb,
+                                                  rows_are_aligned(to, N));
+        CUDA_CHECK_LAUNCH();
+        release(x);
+      },
+      C);
+}
+
+}  // namespace tutorial::tiled_matmul::tensor_cores
