@@ -47,7 +47,7 @@ __device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
 /// are sure. The launch asks for aligned_bytes<T>.
 template <class T>
 __device__ __forceinline__ T& aligned_shared(unsigned char* memory) {
-  const unsigned begin = static_cast<unsigned>(__cvta_generic_to_shared(memory));
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(memory);
   return *reinterpret_cast<T*>(memory + (1024 - begin % 1024) % 1024);
 }
 template <class T>
@@ -92,12 +92,6 @@ __device__ __forceinline__ void tma_load_multicast(void* tile, const CUtensorMap
   ptx::tma_load_multicast(tile, &map, &barrier.state, at, static_cast<uint16_t>(blocks),
                           keep.policy);
 }
-/// Brings a tile to the L2 cache and no further. (PTX ISA, "cp.async.bulk.prefetch.tensor".)
-template <int DIMENSIONS>
-__device__ __forceinline__ void tma_prefetch(const CUtensorMap& map, const int (&at)[DIMENSIONS]) {
-  ptx::tma_prefetch(&map, at);
-}
-
 /// Begins to store a tile. Its thread commits it to a group and waits for it.
 template <int DIMENSIONS>
 __device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* tile,

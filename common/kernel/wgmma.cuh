@@ -64,10 +64,8 @@ struct WgmmaOperand {
   uint64_t bits;
 
   __device__ __forceinline__ explicit WgmmaOperand(const WgmmaTile& tile)
-      : bits(uint64_t{ptx::shared_address(tile.start) >> 4 & 0x3fff} |
-             uint64_t{static_cast<uint32_t>(tile.leading) >> 4} << 16 |
-             uint64_t{static_cast<uint32_t>(tile.stride) >> 4} << 32 |
-             static_cast<uint64_t>(tile.swizzle) << 62) {}
+      : bits(ptx::wgmma_descriptor(tile.start, tile.leading, tile.stride,
+                                   static_cast<int>(tile.swizzle))) {}
   /// The same tile from so many bytes further on.
   __device__ __forceinline__ WgmmaOperand operator+(int bytes) const {
     return WgmmaOperand(bits + static_cast<uint64_t>(bytes >> 4));

@@ -12,9 +12,11 @@
 #include <numeric>
 #include <sstream>
 
+#include "common/simulator/hopper.hpp"
 #include "common/simulator/names.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/symbols.hpp"
+#include "common/simulator/waiting.hpp"
 #include "cooperative_groups.h"
 
 constinit thread_local uint3 threadIdx{};
@@ -95,7 +97,8 @@ constinit thread_local Worker* the_worker = nullptr;
 constinit thread_local Worker* kernel_worker = nullptr;
 
 Worker::Worker()
-    : stacks_(map_pages(kMaxThreads * kStack, PROT_NONE)),
+    : hopper(std::make_unique<Hopper>(*this)),
+      stacks_(map_pages(kMaxThreads * kStack, PROT_NONE)),
       signal_stack_(map_pages(kSignalStack)),
       dynamic_shared_(map_pages(kPage + kSharedPerBlockOptin) + kPage) {
   mprotect(static_cast<unsigned char*>(dynamic_shared_) - kPage, kPage, PROT_NONE);
@@ -166,6 +169,8 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   if (checks)
     checks->begin_block(*grid.operation, block_number(), static_cast<int>(threads_.size()));
   async_copies.begin_block();
+  if (hopper->used) hopper->begin_block();
+  hopper->used = false;
   trace = profiling() || grid.recorder ? &own_trace_ : nullptr;
   if (trace) trace->begin_block(static_cast<int>(threads_.size()), grid.recorder);
   if (grid.recorder) grid.recorder->begin_block(block_number());
@@ -197,11 +202,12 @@ void Worker::schedule() {
       const int thread = next_ready();
       select(thread);
       resume(*threads_[thread].fiber);
-    } else if (!converge()) {
+    } else if (!hopper->go_on() && !converge()) {
       report_stuck();
     }
     if (fault_error_ != cudaSuccess) throw Fault(fault_error_, fault_);
   }
+  if (hopper->used) hopper->end_block();
 }
 
 int Worker::next_thread() {
@@ -300,7 +306,21 @@ void Worker::select(int thread) {
                index / (blockDim.x * blockDim.y)};
 }
 
+void Worker::wait_for(const Waiting& what) {
+  settle();
+  Thread& self = threads_[current_];
+  self.state = State::waiting;
+  self.waits_for = &what;
+  suspend();
+}
+
+void Worker::wake(int thread) {
+  threads_[thread].state = State::ready;
+  ready_.push_back(thread);
+}
+
 void Worker::on_thread_finished(int thread) {
+  if (hopper->used) hopper->thread_left(thread);
   threads_[thread].state = State::finished;
   ++finished_;
   if (checks) checks->thread_left(thread);
@@ -609,6 +629,9 @@ SourcePlace Worker::place_of_operation(const Thread& thread) const {
 /// "left the kernel", "wait at a shuffle  file.cu:33   text for the lanes 0xff".
 std::string Worker::place_of_thread(const Thread& thread) const {
   if (thread.state == State::finished) return "left the kernel";
+  if (thread.state == State::waiting)
+    return "wait at " + thread.waits_for->what() + "  " +
+           source_line_with_text(static_cast<const char*>(thread.waits_for->instruction) - 1);
   const bool at_barrier = thread.state == State::at_barrier;
   std::ostringstream text;
   text << "wait at "
@@ -676,7 +699,12 @@ void Worker::report_stuck() {
       missing += missing_lanes(group.first);
   }
   text << missing;
-  if (matrix)
+  const auto waiting = std::find_if(threads_.begin(), threads_.end(), [](const Thread& thread) {
+    return thread.state == State::waiting;
+  });
+  if (waiting != threads_.end())
+    text << waiting->waits_for->likely();
+  else if (matrix)
     text << "  likely: it stands in a branch or a loop that not all lanes of the warp take; all 32 "
             "must come to the same one\n";
   else if (lanes_missing)

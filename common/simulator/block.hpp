@@ -26,6 +26,9 @@
 
 namespace simulator {
 
+struct Hopper;
+struct Waiting;
+
 /// A kernel did what it must not. `what()` is the report; `error` is what CUDA calls it.
 struct Fault : std::runtime_error {
   Fault(cudaError_t error, const std::string& report) : std::runtime_error(report), error(error) {}
@@ -75,6 +78,11 @@ class Worker {
   void* declare_dynamic_shared(const char* name, const SharedShape& shape);
   void* declare_dynamic_shared_of_file(const char* name, const SharedShape& shape);
 
+  /// Lets other threads run until one of them wakes the running thread.
+  void wait_for(const Waiting& what);
+  void wake(int thread);
+  int threads() const { return static_cast<int>(threads_.size()); }
+
   void* dynamic_shared() { return dynamic_shared_; }
   size_t dynamic_shared_bytes() const { return dynamic_bytes_; }
   uintptr_t static_shared() const { return static_begin_; }
@@ -115,6 +123,25 @@ class Worker {
     return address - dynamic_begin_ < kSharedPerBlockOptin ||
            address - static_begin_ < static_bytes_;
   }
+  /// Where the shared memory ends that this address is in, as far as kernels may use it.
+  uintptr_t shared_end(uintptr_t address) const {
+    return address - dynamic_begin_ < kSharedPerBlockOptin ? dynamic_begin_ + dynamic_bytes_
+                                                           : static_begin_ + static_bytes_;
+  }
+  bool is_shared_range(uintptr_t address, size_t bytes) const {
+    return is_shared(address) && address + bytes <= shared_end(address);
+  }
+  /// A number that stands for an address in shared memory, and tells how it is aligned: from 1024
+  /// on the dynamic part, as on a GPU, and static arrays behind what a GPU has.
+  uintptr_t offset_in_shared(uintptr_t address) const {
+    return address - dynamic_begin_ < kSharedPerBlockOptin
+               ? 1024 + address - dynamic_begin_
+               : kStaticOffset + address - static_begin_ / 1024 * 1024;
+  }
+  uintptr_t address_in_shared(uintptr_t offset) const {
+    return offset < kStaticOffset ? dynamic_begin_ + offset - 1024
+                                  : static_begin_ / 1024 * 1024 + offset - kStaticOffset;
+  }
   /// Ends the block where no exception can be thrown, as in a signal handler: the running thread's
   /// stack is given up. SIGBUS stands for a misaligned access.
   /// `stack`: where the crashed thread's stack had come to, or 0.
@@ -135,7 +162,9 @@ class Worker {
   [[noreturn]] void crash_in_exit(const void* instruction) { crash(kExit, nullptr, instruction); }
 
   AsyncCopies async_copies;
-  Checks* checks = nullptr;  // null when they are off
+  const std::unique_ptr<Hopper> hopper;
+  bool watch_locals = false;  // products use registers of the block's threads
+  Checks* checks = nullptr;   // null when they are off
   Progress progress{heed};
   Trace* trace = nullptr;  // null when no profile is wanted
   const uintptr_t program = program_start();
@@ -145,8 +174,16 @@ class Worker {
   static constexpr int kMaxThreads = 1024;
   static constexpr size_t kStack = 128 * 1024;  // of one CUDA thread; its lowest page is a guard
   static constexpr size_t kPage = 4096;
+  static constexpr uintptr_t kStaticOffset = 256 * 1024;
 
-  enum class State : uint8_t { not_started, ready, at_barrier, at_warp_operation, finished };
+  enum class State : uint8_t {
+    not_started,
+    ready,
+    at_barrier,
+    at_warp_operation,
+    waiting,
+    finished
+  };
   struct Fiber {
     boost::context::fiber context;  // empty while it runs
     uintptr_t stack = 0;            // its lowest address
@@ -171,6 +208,7 @@ class Worker {
     // Of an operation on matrices, whose place is that of its instruction:
     const MatrixOperation* operation = nullptr;
     const void* instruction = nullptr;
+    const Waiting* waits_for = nullptr;
   };
 
   void schedule();

@@ -38,7 +38,12 @@ uint32_t four_bytes_at(uintptr_t address) {
 }
 
 bool writes(AccessKind kind) {
-  return kind != AccessKind::read && kind != AccessKind::copy_ends;
+  return kind == AccessKind::write || kind == AccessKind::atomic ||
+         kind == AccessKind::copy_begins || kind == AccessKind::tile_begins;
+}
+
+AccessKind pending_kind(const Cell& cell) {
+  return cell.copy_pending == 2 ? AccessKind::tile_begins : AccessKind::copy_begins;
 }
 
 bool is_mapped(uintptr_t address) {
@@ -87,6 +92,10 @@ void Checks::begin_block(const Operation& launch, uint32_t block, int threads) {
   full_clock_.assign(warps, 0);
   left_.assign(static_cast<size_t>(threads), {});
   double_writes_.clear();
+  acquired_.clear();
+  groups_.clear();
+  common_.times.clear();
+  unit_clock_.clear();
   if (pairs_used_.size() < warps) {
     pairs_used_.assign(warps, false);
     pair_clock_.assign(warps * 32 * 32, 0);
@@ -100,6 +109,7 @@ void Checks::begin_block(const Operation& launch, uint32_t block, int threads) {
 
 void Checks::barrier_passed(Where where) {
   for (size_t w = 0; w < clock_.size(); ++w) barrier_clock_[w] = ++clock_[w];
+  if (!acquired_.empty()) merge_knowledge();
   barrier_ = place_of(where);
 }
 
@@ -122,10 +132,12 @@ void Checks::thread_left(int thread) {
   settle();
   const size_t warp = static_cast<size_t>(thread / 32);
   left_[static_cast<size_t>(thread)] = {barrier_clock_[warp], full_clock_[warp]};
+  if (!acquired_.empty()) acquired_[static_cast<size_t>(thread)].knows = {};
 }
 
 void Checks::warp_passed(int warp, unsigned lanes, unsigned living) {
   const uint32_t now = ++clock_[static_cast<size_t>(warp)];
+  if (!acquired_.empty()) merge_knowledge(warp, lanes);
   if (lanes == living) {
     full_clock_[static_cast<size_t>(warp)] = now;
     return;
@@ -153,15 +165,29 @@ bool Checks::ordered(const Record& before, bool is_global) const {
   if (before.epoch != (is_global ? launch_ : run_))
     return !is_global || before.epoch == 0 || is_ordered(before.epoch, *operation_);
   if (is_global && before.block != block_) return false;
-  const uint32_t me = static_cast<uint32_t>(worker_.current());
-  if (before.thread == me) return true;
+  return before.time < reach(before);
+}
+
+uint32_t Checks::reach(const Record& before) const {
+  if (before.thread >= kUnits) {
+    const size_t unit = column(before.thread);
+    if (observer_) return observer_->of(unit);
+    if (acquired_.empty()) return 0;
+    return std::max(common_.of(unit),
+                    acquired_[static_cast<size_t>(worker_.current())].knows.of(unit));
+  }
   const uint32_t warp = before.thread / 32;
   const Left& left =
       left_[before.thread];  // of what came after it left, nothing orders its accesses
-  if (before.time < std::min(barrier_clock_[warp], left.barrier)) return true;
-  if (warp != me / 32) return false;
-  return before.time < std::min(full_clock_[warp], left.full) ||
-         before.time < pair_clock_[warp * 1024 + before.thread % 32 * 32 + me % 32];
+  uint32_t known = std::min(barrier_clock_[warp], left.barrier);
+  if (observer_) return std::max(known, observer_->of(before.thread));
+  const uint32_t me = static_cast<uint32_t>(worker_.current());
+  if (before.thread == me) return UINT32_MAX;
+  if (!acquired_.empty())
+    known = std::max({known, common_.of(before.thread), acquired_[me].knows.of(before.thread)});
+  if (warp != me / 32) return known;
+  return std::max({known, std::min(full_clock_[warp], left.full),
+                   pair_clock_[warp * 1024 + before.thread % 32 * 32 + me % 32]});
 }
 
 // ---- Accesses
@@ -170,19 +196,33 @@ bool Checks::ordered(const Record& before, bool is_global) const {
 void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now, bool is_global,
                    uintptr_t address) {
   const bool is_write = writes(kind);
-  const bool pending = cell.copy_pending && cell.write.epoch == now.epoch;
-  cell.copy_pending = pending;
+  const bool pending = cell.copy_pending != 0 && cell.write.epoch == now.epoch;
+  if (!pending) cell.copy_pending = 0;
   if (kind == AccessKind::copy_ends) {  // its beginning was the write that others could race with
-    if (pending && cell.write.thread == now.thread) {
+    if (pending && cell.copy_pending == 1 && cell.write.thread == now.thread) {
       cell.write.time = now.time;
       cell.copy_pending = 0;
     }
     return;
   }
-  if (pending) {
-    report_race(cell.write, AccessKind::copy_begins, now, kind, is_global, address);
+  if (kind == AccessKind::tile_ends) {
+    if (pending && cell.copy_pending == 2) {
+      cell.write.thread = now.thread;
+      cell.write.time = now.time;
+      cell.copy_pending = 0;
+    }
     return;
   }
+  if (kind == AccessKind::unit_read_ends) {
+    const Record& first = cell.reads[0];
+    cell.reads[first.epoch == now.epoch && first.thread != now.thread] = now;
+    return;
+  }
+  if (pending) {
+    report_race(cell.write, pending_kind(cell), now, kind, is_global, address);
+    return;
+  }
+  if (kind == AccessKind::unit_read_begins) return begin_unit_read(cell, now, address);
   // Between blocks only atomics can order anything; after one, the simulator gives the benefit of
   // the doubt, so that a last block may read what the others left.
   const auto excused = [&](const Record& before) {
@@ -205,7 +245,9 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
         report_race(read, AccessKind::read, now, kind, is_global, address);
     cell.write = now;
     cell.write_is_atomic = atomic;
-    cell.copy_pending = kind == AccessKind::copy_begins;
+    cell.copy_pending = kind == AccessKind::copy_begins   ? 1
+                        : kind == AccessKind::tile_begins ? 2
+                                                          : 0;
     cell.reads[0] = cell.reads[1] = {};
     return;
   }
@@ -316,7 +358,11 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
   worker_.progress.access(address);
   if (heed) worker_.heed_watch(instruction);
   settle();
-  Record now = record_now(instruction);
+  access_shared(address, bytes, kind, record_now(instruction));
+}
+
+void Checks::access_shared(uintptr_t address, size_t bytes, AccessKind kind, const Record& by) {
+  Record now = by;
   now.epoch = run_;
   const uintptr_t dynamic = reinterpret_cast<uintptr_t>(worker_.dynamic_shared());
   const bool is_dynamic = address - dynamic < kSharedPerBlockOptin;
@@ -342,12 +388,21 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
     const uint8_t mask = bytes_of_four(four, at, end);
     const size_t number = (four - (begin & ~uintptr_t{3})) / 4;
     SharedCell& cell = cells[number];
-    const uint8_t written = cell.run == run_ ? cell.written : 0;
-    const bool reads = kind == AccessKind::read || kind == AccessKind::atomic;
-    if (reads && (written & mask) != mask) report_unwritten(now, false, at);
-    if (kind != AccessKind::read) {
+    if (cell.run != run_) {
       cell.run = run_;
-      cell.written = written | mask;
+      cell.written = cell.unit_reads = 0;
+    }
+    const bool reads = kind == AccessKind::read || kind == AccessKind::atomic ||
+                       kind == AccessKind::unit_read_begins;
+    if (reads && (cell.written & mask) != mask) report_unwritten(now, false, at);
+    if (writes(kind)) {
+      cell.written |= mask;
+      if (cell.unit_reads > 0) report_overwritten(cell, now, kind, at);
+    } else if (kind == AccessKind::unit_read_begins) {
+      ++cell.unit_reads;
+      cell.reader = now.instruction;
+    } else if (kind == AccessKind::unit_read_ends && cell.unit_reads > 0) {
+      --cell.unit_reads;
     }
     const auto look = [&](Cell& part, uint8_t of) { visit(part, of, kind, now, false, at); };
     const auto byte_cells = [&] { return shared_byte_cells(is_dynamic, number); };
@@ -383,6 +438,11 @@ void Checks::foreign_access(uintptr_t address, size_t bytes, AccessKind kind,
 
 std::string Checks::place(const Record& record, bool is_global) const {
   if (is_global && record.epoch != launch_) return place_in_operation(record);
+  if (record.thread >= kUnits)
+    return (record.thread < kTmaUnits
+                ? "the tensor cores, for warpgroup " + std::to_string(record.thread - kUnits)
+                : "the TMA unit") +
+           std::string("  ") + source_line_with_text(instruction_of(record)) + "\n";
   return worker_.place(record.thread, is_global ? record.block : block_) + "  " +
          source_line_with_text(instruction_of(record)) + "\n";
 }
@@ -396,11 +456,15 @@ namespace {
 const char* done_by(AccessKind kind) {
   switch (kind) {
     case AccessKind::read:
+    case AccessKind::unit_read_begins:
+    case AccessKind::unit_read_ends:
       return "  read by    ";
     case AccessKind::write:
       return "  written by ";
     case AccessKind::copy_begins:
     case AccessKind::copy_ends:
+    case AccessKind::tile_begins:
+    case AccessKind::tile_ends:
       return "  copied by  ";
     default:
       return "  atomic by  ";
@@ -432,6 +496,9 @@ void Checks::report_race(const Record& before, AccessKind before_kind, const Rec
 
 std::string Checks::cause_of_race(const Record& before, AccessKind before_kind, const Record& now,
                                   AccessKind now_kind, bool is_global) const {
+  if (before.thread >= kUnits || before_kind == AccessKind::tile_begins ||
+      now_kind == AccessKind::tile_begins || now_kind == AccessKind::unit_read_begins)
+    return cause_by_units(before, before_kind, now, now_kind);
   if (before_kind == AccessKind::copy_begins)
     return "  likely: the asynchronous copy was not waited for: __pipeline_wait_prior(), then "
            "__syncthreads()\n";

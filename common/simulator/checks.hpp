@@ -22,7 +22,24 @@ enum class AccessKind : uint8_t {
   write,
   atomic,
   copy_begins,  // an asynchronous copy to shared memory: from now on nobody may touch it …
-  copy_ends     // … until the thread that asked has waited for it
+  copy_ends,    // … until the thread that asked has waited for it
+  // By the TMA unit and by the tensor cores, on their own (checks_async.cpp):
+  tile_begins,       // a copy to shared memory, as copy_begins …
+  tile_ends,         // … until its bytes arrive at a barrier
+  unit_read_begins,  // from now on nobody may write it …
+  unit_read_ends     // … until somebody has waited for that
+};
+
+/// How far somebody knows of each thread of a block, and of the units that work for it: what they
+/// did before these times comes before what he does next. (columns: Checks::column)
+struct Knowledge {
+  std::vector<uint32_t> times;
+  void join(const Knowledge& other);
+  uint32_t& at(size_t column) {
+    if (column >= times.size()) times.resize(column + 1);
+    return times[column];
+  }
+  uint32_t of(size_t column) const { return column < times.size() ? times[column] : 0; }
 };
 
 /// A worker's part of the checks: the clocks of the block that it runs, and the cells of its shared
@@ -60,13 +77,35 @@ class Checks {
   /// The running thread brought `what` to an operation, and nothing wrote it.
   void unwritten_register(const char* operation, const std::string& what, const void* instruction);
 
+  // ---- What orders some threads only (mbarriers, named barriers), and what others do for the
+  // block
+  /// Adds all that a thread knows, and did, to what those will know who acquire it.
+  void release(int thread, Knowledge& into);
+  void acquire(int thread, const Knowledge& from);
+  /// What all of these threads know: of a warpgroup that does something together.
+  const Knowledge& common_knowledge(int first, int count);
+  /// A unit has done something, in the name of which it made accesses; who acquires this knows it.
+  void unit_done(uint32_t unit, Knowledge& into);
+  /// The running thread's writes may be read through the async proxy.
+  void proxy_fence();
+  /// An access of shared memory by a unit. One that begins is the running thread's, or that of all
+  /// who have the knowledge `observer`; one that ends is `unit`'s, or the running thread's.
+  void unit_access(uintptr_t address, size_t bytes, AccessKind kind, uint32_t unit,
+                   const Knowledge* observer, const void* instruction);
+  /// The running thread touches registers of its own that a product still uses, or the like.
+  void report_registers(const void* before, const void* now, const std::string& text);
+  /// What was begun here goes on when its block, or its thread, has left.
+  void report_leaving(const void* begun, const std::string& text);
+
   /// Was an access at or just before this address reported, so that its crash needs no words?
   bool has_reported(uintptr_t address) const { return address - reported_ < 16; }
 
  private:
   struct SharedCell : Cell {
-    uint32_t run = 0;  // the run of a block that `written` is of
+    uint32_t run = 0;     // the run of a block that the others are of
+    uint32_t reader = 0;  // the instruction of the last unit_read_begins
     uint8_t written = 0;
+    uint8_t unit_reads = 0;  // that have begun and not ended
   };
   /// Two threads wrote the same bytes, and nothing orders them. Only after the second write shows
   /// whether both wrote the same; the values are compared at the next thing that its thread does.
@@ -86,6 +125,21 @@ class Checks {
   void compare_double_writes();
   Record record_now(const void* instruction) const;
   bool ordered(const Record& before, bool is_global) const;
+  /// The running thread (or those who have the knowledge `observer_`) comes after what the thread
+  /// of this record did before this time.
+  uint32_t reach(const Record& before) const;
+  size_t column(uint32_t thread) const {
+    return thread < kUnits ? thread : left_.size() + thread - kUnits;
+  }
+  void merge_knowledge(int warp, unsigned lanes);
+  void merge_knowledge();
+  void access_shared(uintptr_t address, size_t bytes, AccessKind kind, const Record& now);
+  void begin_unit_read(const Cell& cell, const Record& now, uintptr_t address);
+  void report_unfenced(const Record& before, const Record& now, uintptr_t address);
+  void report_overwritten(const SharedCell& cell, const Record& now, AccessKind kind,
+                          uintptr_t address);
+  std::string cause_by_units(const Record& before, AccessKind before_kind, const Record& now,
+                             AccessKind now_kind) const;
   void visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now, bool is_global,
              uintptr_t address);
   Cell* shared_byte_cells(bool is_dynamic, size_t four);
@@ -113,6 +167,22 @@ class Checks {
   std::vector<DoubleWrite> double_writes_;                    // that the running thread is making
   std::vector<uint32_t> pair_clock_;                          // of each warp, 32×32 lanes
   std::vector<bool> pairs_used_;
+  // Of each thread: what it acquired, whether that is new to its warp, its last proxy fences.
+  struct Acquired {
+    Knowledge knows;
+    bool is_new = false;
+    uint32_t fences[4] = {};  // the last ones, the oldest first
+  };
+  std::vector<Acquired> acquired_;  // none until one is needed
+  Knowledge common_;                // what all threads of the block have acquired
+  std::vector<uint32_t> unit_clock_;
+  const Knowledge* observer_ = nullptr;
+  uint64_t version_ = 0;  // of what any thread knows
+  struct OfGroup {
+    uint64_t version = 0;
+    Knowledge knows;
+  };
+  std::vector<OfGroup> groups_;  // common_knowledge() of each warpgroup
   Allocation recent_[4];
   int recent_next_ = 0;
   std::vector<SharedCell> static_cells_, dynamic_cells_;

@@ -15,6 +15,10 @@
 
 namespace simulator {
 
+/// Threads of a record from here on are the units that work for a block on their own: the tensor
+/// cores for each of its warpgroups, and the TMA unit for each of its barriers (checks_async.cpp).
+inline constexpr uint32_t kUnits = 1024, kTmaUnits = kUnits + 8, kMaxUnits = 8 + 248;
+
 /// One access of the past. `epoch` is the launch, for global memory, or the run of a block, for
 /// shared memory: records of another epoch are ordered before everything now, so nothing is ever
 /// cleared.
@@ -22,8 +26,8 @@ struct Record {
   uint32_t epoch = 0;
   uint32_t instruction = 0;  // its place in the program
   uint32_t block = 0;        // in the grid, modulo 2^32
-  uint32_t time : 22 = 0;
-  uint32_t thread : 10 = 0;
+  uint32_t time : 21 = 0;
+  uint32_t thread : 11 = 0;
 };
 
 /// The last accesses of four bytes of memory, or of one.
@@ -31,7 +35,8 @@ struct Cell {
   Record write;
   Record reads[2];  // of different threads
   uint8_t write_is_atomic = 0;
-  uint8_t copy_pending = 0;  // the write is an asynchronous copy that was not waited for
+  uint8_t copy_pending = 0;  // the write is an asynchronous copy that was not waited for: 1 of a
+                             // thread, 2 of the TMA unit
   uint8_t lock = 0;          // of global memory, which several workers use at once
   uint8_t is_split = 0;      // its four bytes have had different accesses: each has its own cell
 };

@@ -263,6 +263,13 @@ bool is_in_program(uintptr_t address) {
 
 namespace {
 
+/// The words of compute capability 9.0.
+bool is_hopper_word(const std::string& path) {
+  for (const char* name : {"barrier", "cluster", "tma", "warpgroup", "wgmma"})
+    if (path.ends_with(std::string("/common/kernel/") + name + ".cuh")) return true;
+  return false;
+}
+
 /// addr2line as a child process that answers one address after the other: it reads the program's
 /// debug information once.
 class Addr2line {
@@ -320,7 +327,8 @@ class Addr2line {
                               place.path.find("/simulator/include/") != place.path.npos ||
                               place.path.ends_with("/common/kernel/vector4.cuh") ||
                               place.path.ends_with("/common/kernel/async_copy.cuh") ||
-                              place.path.ends_with("/common/kernel/mma.cuh");
+                              place.path.ends_with("/common/kernel/mma.cuh") ||
+                              is_hopper_word(place.path);
       if (best.line == 0 && !is_library) best = place;
     }
     read_line();  // "??:0"

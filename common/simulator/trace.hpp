@@ -59,6 +59,15 @@ class Trace {
   }
   void access(int thread, uint32_t instruction, Access access, uintptr_t address, size_t bytes);
 
+  /// The TMA unit loads or stores a tile: counted as one request of global memory.
+  void tile_copied(uint32_t instruction, bool is_store, int64_t bytes, int64_t sectors) {
+    tutorial::Traffic& traffic =
+        profiled_.instructions[{is_store ? Access::store : Access::load, instruction}];
+    traffic.requests += 1;
+    traffic.lanes += 32;
+    traffic.bytes += bytes;
+    traffic.sectors += sectors;
+  }
   void async_copy_begun() { ++profiled_.async_copies; }
   /// The running thread is about to stop: what it stored last can be read.
   void settle() {

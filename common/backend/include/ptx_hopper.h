@@ -141,12 +141,6 @@ __device__ inline uint64_t policy_evict_first() {
                "], [%1];" ::"l"(map),                                                            \
                "r"(shared_address(from)), "n"(0), "n"(0), "n"(0), COORDINATES                    \
                : "memory");                                                                      \
-  }                                                                                              \
-  __device__ inline void tma_prefetch(const void* map, const int(&at)[DIMENSIONS]) {             \
-    PTX_HOPPER("cp.async.bulk.prefetch.tensor." #DIMENSIONS "d.L2.global [%0, " WHERE            \
-               "];" ::"l"(map),                                                                  \
-               "n"(0), "n"(0), "n"(0), "n"(0), COORDINATES                                       \
-               : "memory");                                                                      \
   }
 // (The operands "n"(0) keep the coordinates from %5 on in every one.)
 #define PTX_COORDINATES(...) __VA_ARGS__
@@ -234,6 +228,12 @@ __device__ inline void wgmma_commit() {
 template <int PENDING>
 __device__ inline void wgmma_wait() {
   PTX_SM_90A("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
+}
+__device__ inline uint64_t wgmma_descriptor(const void* start, int leading, int stride,
+                                            int swizzle) {
+  return uint64_t{shared_address(start) >> 4 & 0x3fff} |
+         uint64_t{static_cast<uint32_t>(leading) >> 4} << 16 |
+         uint64_t{static_cast<uint32_t>(stride) >> 4} << 32 | static_cast<uint64_t>(swizzle) << 62;
 }
 /// Keeps the compiler from moving what uses these registers across this line.
 template <int COUNT>

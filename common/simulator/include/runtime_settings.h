@@ -190,3 +190,16 @@ cudaError_t cudaLaunchCooperativeKernel(Kernel, dim3, dim3, void**, size_t = 0,
                                         cudaStream_t = nullptr) {
   return simulator_no_cooperative_launch();
 }
+
+// ---- Functions of the driver, by name: cuTensorMapEncodeTiled (cuda.h)
+enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1,
+  cudaDriverEntryPointVersionNotSufficent = 2,
+};
+#define cudaEnableDefault 0x0
+cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
+                                    cudaDriverEntryPointQueryResult* found = nullptr);
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function,
+                                             unsigned int version, unsigned long long flags,
+                                             cudaDriverEntryPointQueryResult* found = nullptr);

@@ -1,0 +1,184 @@
+#include "common/simulator/mbarriers.hpp"
+
+#include <utility>
+
+#include "common/simulator/block.hpp"
+#include "common/simulator/hopper.hpp"
+#include "common/simulator/waiting.hpp"
+#include "ptx_hopper.h"
+
+namespace simulator {
+namespace {
+
+constexpr int64_t kMostArrivals = (1 << 20) - 1, kMostBytes = (1 << 20) - 1;
+
+struct AtMbarrier : Waiting {
+  AtMbarrier(const Mbarriers& barriers, const Mbarrier& barrier, uint32_t parity)
+      : barriers(barriers), barrier(barrier), parity(parity) {}
+  std::string what() const override {
+    return "barrier_wait(), parity " + std::to_string(parity) + ", of " + barriers.name(barrier) +
+           ", " + Mbarriers::state(barrier);
+  }
+  std::string likely() const override {
+    if (barrier.arrived == barrier.arrivals && barrier.came_bytes < barrier.expected_bytes)
+      return "  likely: fewer bytes are copied than barrier_arrive_expect() says; those outside of "
+             "the array count, too\n";
+    if (barrier.arrived == barrier.arrivals)
+      return "  likely: more bytes are copied than barrier_arrive_expect() says\n";
+    if (barrier.arrived == 0 && barrier.came_bytes == 0)
+      return "  likely: nobody arrives for this phase: the parity is wrong, or the number of turns "
+             "differs between those who arrive and those who wait\n";
+    return "  likely: barrier_init() was told more arrivals than come, or some threads do not come "
+           "to theirs\n";
+  }
+  const Mbarriers& barriers;
+  const Mbarrier& barrier;
+  uint32_t parity;
+};
+
+}  // namespace
+
+std::string Mbarriers::name(const Mbarrier& barrier) const {
+  const std::string name = worker_.shared_name(barrier.address), prefix = "shared memory ";
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+std::string Mbarriers::state(const Mbarrier& barrier) {
+  std::string text = "phase " + std::to_string(barrier.phase) + ": ";
+  if (barrier.expected_bytes != 0 || barrier.came_bytes != 0)
+    text += "expected " + std::to_string(barrier.expected_bytes) + " bytes, " +
+            std::to_string(barrier.came_bytes) + " came; ";
+  return text + std::to_string(barrier.arrived) +
+         (barrier.arrived == 1 ? " arrival of " : " arrivals of ") +
+         std::to_string(barrier.arrivals);
+}
+
+void Mbarriers::make(uint64_t* barrier, uint32_t arrivals, const void* instruction) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(barrier);
+  if (!worker_.is_shared(address) || address % 8 != 0)
+    refuse(worker_, "bounds", instruction,
+           "  barrier_init() takes 8 bytes of this block's shared memory, at a multiple of 8\n",
+           cudaErrorIllegalAddress);
+  if (arrivals == 0 || arrivals > kMostArrivals)
+    refuse(worker_, "barrier", instruction,
+           "  barrier_init() with " + std::to_string(arrivals) +
+               " arrivals: a barrier counts 1 to 1048575\n");
+  if (worker_.checks) {
+    worker_.checks->shared_access(address, 8, AccessKind::write, instruction);
+    worker_.checks->settle();
+  }
+  const size_t number = barriers_.size();
+  Mbarrier& made = barriers_[address];
+  const uint32_t unit = made.unit != 0 ? made.unit : kTmaUnits + static_cast<uint32_t>(number);
+  if (unit >= kUnits + kMaxUnits)
+    refuse(worker_, "barrier", instruction,
+           "  the simulator has room for " + std::to_string(number) + " barriers of a block\n");
+  if (!made.waiting.empty())
+    refuse(worker_, "barrier", instruction,
+           "  barrier_init() of " + name(made) + ", at which threads wait\n");
+  Knowledge known = std::move(made.completed);  // of the unit's copies before
+  made = {};
+  made.address = address;
+  made.unit = unit;
+  made.arrivals = arrivals;
+  made.made_by = worker_.current();
+  made.completed = {};
+  *barrier = 0;
+}
+
+void Mbarriers::show() {
+  for (auto& [address, barrier] : barriers_)
+    if (barrier.made_by == worker_.current()) barrier.is_shown = true;
+}
+
+Mbarrier& Mbarriers::find(uintptr_t barrier, const char* what, const void* instruction) {
+  const auto found = barriers_.find(barrier);
+  if (found == barriers_.end())
+    refuse(worker_, "init", instruction,
+           std::string("  ") + what + " of " +
+               (worker_.is_shared(barrier) ? worker_.shared_name(barrier)
+                                           : "what is not this block's shared memory") +
+               ", which is no barrier: barrier_init() was not called for it\n");
+  if (worker_.checks) worker_.checks->shared_access(barrier, 8, AccessKind::read, instruction);
+  return found->second;
+}
+
+void Mbarriers::arrive(Mbarrier& barrier, uint32_t bytes, const void* instruction) {
+  if (worker_.checks) worker_.checks->release(worker_.current(), barrier.arriving);
+  if (barrier.arrived == barrier.arrivals)
+    refuse(worker_, "barrier", instruction,
+           "  one arrival more than " + name(barrier) + " counts, in " + state(barrier) +
+               "\n  likely: barrier_init() was told too few arrivals, or a thread arrives again "
+               "without having waited for the phase\n");
+  barrier.expected_bytes += bytes;
+  if (barrier.expected_bytes > kMostBytes)
+    refuse(worker_, "barrier", instruction,
+           "  " + name(barrier) + " would expect " + std::to_string(barrier.expected_bytes) +
+               " bytes: a barrier counts up to 1048575\n");
+  ++barrier.arrived;
+  if (barrier.completes()) complete(barrier);
+}
+
+void Mbarriers::bytes_came(Mbarrier& barrier, int64_t bytes, const void*) {
+  if (worker_.checks) worker_.checks->unit_done(barrier.unit, barrier.arriving);
+  barrier.came_bytes += bytes;
+  if (barrier.completes()) complete(barrier);
+}
+
+void Mbarriers::complete(Mbarrier& barrier) {
+  ++barrier.phase;
+  barrier.arrived = barrier.expected_bytes = barrier.came_bytes = 0;
+  barrier.completed.join(barrier.arriving);
+  barrier.arriving.times.clear();
+  for (const int thread : std::exchange(barrier.waiting, {})) worker_.wake(thread);
+}
+
+void Mbarriers::wait(uint64_t* at, uint32_t parity, const void* instruction) {
+  Mbarrier& barrier = find(reinterpret_cast<uintptr_t>(at), "barrier_wait()", instruction);
+  if (parity > 1)
+    refuse(worker_, "barrier", instruction,
+           "  barrier_wait() takes the parity of a phase, 0 or 1, and not " +
+               std::to_string(parity) + "\n");
+  while (barrier.phase % 2 == parity) {
+    AtMbarrier waiting(*this, barrier, parity);
+    waiting.instruction = instruction;
+    barrier.waiting.push_back(worker_.current());
+    worker_.wait_for(waiting);
+  }
+  if (worker_.checks) worker_.checks->acquire(worker_.current(), barrier.completed);
+}
+
+// ---- What kernels call
+
+void mbarrier_init(uint64_t* barrier, uint32_t arrivals) {
+  Worker& worker = hopper_worker("barrier_init()");
+  const SimulatorScope scope;
+  worker.hopper->mbarriers.make(barrier, arrivals, __builtin_return_address(0));
+}
+void fence_mbarrier_init() {
+  Worker& worker = hopper_worker("barrier_init_fence()");
+  const SimulatorScope scope;
+  worker.hopper->mbarriers.show();
+}
+void mbarrier_arrive(uint64_t* barrier, uint32_t, uint32_t bytes) {
+  Worker& worker = hopper_worker("barrier_arrive()");
+  const SimulatorScope scope;
+  const void* const instruction = __builtin_return_address(0);
+  Mbarriers& all = worker.hopper->mbarriers;
+  worker.settle();
+  all.arrive(all.find(reinterpret_cast<uintptr_t>(barrier), "barrier_arrive()", instruction), bytes,
+             instruction);
+}
+void mbarrier_wait(uint64_t* barrier, uint32_t parity) {
+  Worker& worker = hopper_worker("barrier_wait()");
+  const SimulatorScope scope;
+  worker.hopper->mbarriers.wait(barrier, parity, __builtin_return_address(0));
+}
+void fence_proxy_async() {
+  Worker& worker = hopper_worker("fence_async_proxy()");
+  const SimulatorScope scope;
+  worker.hopper->mbarriers.show();
+  if (worker.checks) worker.checks->proxy_fence();
+}
+
+}  // namespace simulator

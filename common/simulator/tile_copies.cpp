@@ -1,0 +1,277 @@
+#include "common/simulator/tile_copies.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "common/simulator/block.hpp"
+#include "common/simulator/hopper.hpp"
+#include "ptx_hopper.h"
+
+namespace simulator {
+namespace {
+
+constexpr unsigned char kPoison = 0xff;  // NaN: what a tile holds until the copy comes
+constexpr uintptr_t kAlignment = 128;    // of a tile in shared memory
+
+/// Calls f(row of the tile, the first column that lies in the array, how many do, their address).
+template <class F>
+void for_each_row(const TensorMapImage& map, const int (&at)[5], const F& f) {
+  const int64_t first = std::max<int64_t>(0, -int64_t{at[0]});
+  const int64_t end =
+      std::min<int64_t>(map.box[0], static_cast<int64_t>(map.extents[0]) - int64_t{at[0]});
+  int64_t row = 0;
+  int64_t i[5];
+  for (i[4] = 0; i[4] < map.box[4]; ++i[4])
+    for (i[3] = 0; i[3] < map.box[3]; ++i[3])
+      for (i[2] = 0; i[2] < map.box[2]; ++i[2])
+        for (i[1] = 0; i[1] < map.box[1]; ++i[1], ++row) {
+          bool inside = first < end;
+          uint64_t address = map.array;
+          for (int d = 1; d < 5; ++d) {
+            const int64_t where = at[d] + i[d];
+            inside = inside && where >= 0 && where < static_cast<int64_t>(map.extents[d]);
+            if (inside) address += static_cast<uint64_t>(where) * map.strides[d];
+          }
+          if (inside)
+            f(row, first, end - first,
+              static_cast<uintptr_t>(address +
+                                     static_cast<uint64_t>((at[0] + first) * map.element)));
+          else
+            f(row, int64_t{0}, int64_t{0}, uintptr_t{0});
+        }
+}
+
+/// Where byte `byte` of a tile lies in shared memory, and 16 bytes with it.
+unsigned char* place(const TensorMapImage& map, uintptr_t shared, int64_t byte) {
+  return reinterpret_cast<unsigned char*>(
+      swizzled(shared + static_cast<uintptr_t>(byte), map.swizzle));
+}
+
+}  // namespace
+
+void TileCopies::begin_block() {
+  loads_.clear();
+  threads_.clear();
+}
+
+TileCopies::Thread& TileCopies::running() {
+  const size_t thread = static_cast<size_t>(worker_.current());
+  if (thread >= threads_.size()) threads_.resize(thread + 1);
+  return threads_[thread];
+}
+
+TileCopies::Tile TileCopies::tile_of(const void* map, const int* at, int dimensions,
+                                     uintptr_t shared, const char* what, const void* instruction) {
+  Tile tile{};
+  std::memcpy(&tile.map, map, sizeof tile.map);
+  const std::string start = std::string("  ") + what;
+  if (tile.map.mark != TensorMapImage::kMark)
+    refuse(worker_, "bounds", instruction,
+           start + " was given a map that tensor_map() has not made\n", cudaErrorIllegalAddress);
+  if (tile.map.rank != dimensions)
+    refuse(worker_, "bounds", instruction,
+           start + " has " + std::to_string(dimensions) + " coordinates, and its map " +
+               std::to_string(tile.map.rank) + " dimensions\n",
+           cudaErrorIllegalAddress);
+  if (!worker_.is_shared(shared))
+    refuse(worker_, "bounds", instruction,
+           start + ": the tile must lie in this block's shared memory\n", cudaErrorIllegalAddress);
+  if (shared % kAlignment != 0)
+    refuse(worker_, "bounds", instruction,
+           start +
+               ": the tile must begin at a multiple of 128 bytes, with a swizzle of 1024, and " +
+               worker_.shared_name(shared) + " does not\n",
+           cudaErrorMisalignedAddress);
+  for (int d = 0; d < dimensions; ++d) tile.at[d] = at[d];
+  tile.shared = shared;
+  tile.instruction = instruction;
+  return tile;
+}
+
+void TileCopies::count(const Tile& tile, bool is_store) {
+  if (worker_.trace == nullptr) return;
+  int64_t bytes = 0, sectors = 0;
+  for_each_row(tile.map, tile.at, [&](int64_t, int64_t, int64_t columns, uintptr_t from) {
+    if (columns == 0) return;
+    const uintptr_t end = from + static_cast<uintptr_t>(columns * tile.map.element);
+    bytes += static_cast<int64_t>(end - from);
+    sectors += static_cast<int64_t>((end + 31) / 32 - from / 32);
+  });
+  worker_.trace->tile_copied(worker_.call_before(tile.instruction), is_store, bytes, sectors);
+}
+
+// ---- Loads
+
+void TileCopies::load(void* to, const void* map, uint64_t* at_barrier, const int* at,
+                      int dimensions, const void* instruction) {
+  const uintptr_t shared = reinterpret_cast<uintptr_t>(to);
+  const Tile tile = tile_of(map, at, dimensions, shared, "tma_load()", instruction);
+  Mbarrier& barrier = worker_.hopper->mbarriers.find(reinterpret_cast<uintptr_t>(at_barrier),
+                                                     "tma_load() with the barrier", instruction);
+  if (!barrier.is_shown)
+    refuse(worker_, "barrier", instruction,
+           "  tma_load(): the TMA unit may not see " + worker_.hopper->mbarriers.name(barrier) +
+               " yet\n  likely: barrier_init_fence() is missing after barrier_init(), in the same "
+               "thread\n");
+  if (Checks* checks = worker_.checks) {
+    for_each_row(tile.map, tile.at, [&](int64_t, int64_t, int64_t columns, uintptr_t from) {
+      if (columns > 0)
+        checks->global_access(from, static_cast<size_t>(columns * tile.map.element),
+                              AccessKind::read, instruction);
+    });
+    checks->unit_access(shared, static_cast<size_t>(tile.map.bytes()), AccessKind::tile_begins, 0,
+                        nullptr, instruction);
+  }
+  count(tile, false);
+  if (shared + static_cast<uintptr_t>(tile.map.bytes()) <= worker_.shared_end(shared))
+    std::memset(to, kPoison, static_cast<size_t>(tile.map.bytes()));
+  else
+    refuse(worker_, "bounds", instruction,
+           "  tma_load(): a tile of " + std::to_string(tile.map.bytes()) + " bytes at " +
+               worker_.shared_name(shared) + " goes past the end of shared memory\n",
+           cudaErrorIllegalAddress);
+  loads_.push_back({tile, &barrier});
+}
+
+void TileCopies::land(const Load& load) {
+  const TensorMapImage& map = load.tile.map;
+  const int64_t row_bytes = map.row_bytes();
+  std::vector<unsigned char> line(static_cast<size_t>(row_bytes));
+  for_each_row(map, load.tile.at, [&](int64_t row, int64_t first, int64_t columns, uintptr_t from) {
+    std::fill(line.begin(), line.end(), uint8_t{0});
+    if (columns > 0)
+      std::memcpy(&line[static_cast<size_t>(first * map.element)],
+                  reinterpret_cast<const void*>(from), static_cast<size_t>(columns * map.element));
+    for (int64_t byte = 0; byte < row_bytes; byte += 16)
+      std::memcpy(place(map, load.tile.shared, row * row_bytes + byte),
+                  &line[static_cast<size_t>(byte)], 16);
+  });
+  if (worker_.checks)
+    worker_.checks->unit_access(load.tile.shared, static_cast<size_t>(map.bytes()),
+                                AccessKind::tile_ends, load.barrier->unit, nullptr,
+                                load.tile.instruction);
+  worker_.hopper->mbarriers.bytes_came(*load.barrier, map.bytes(), load.tile.instruction);
+}
+
+bool TileCopies::land() {
+  std::vector<Load> now, later;
+  for (Load& load : loads_) (load.barrier->waiting.empty() ? later : now).push_back(load);
+  loads_ = std::move(later);
+  for (const Load& load : now) land(load);
+  return !now.empty();
+}
+
+// ---- Stores
+
+void TileCopies::store(const void* map, const void* from, const int* at, int dimensions,
+                       const void* instruction) {
+  const uintptr_t shared = reinterpret_cast<uintptr_t>(from);
+  Store store{tile_of(map, at, dimensions, shared, "tma_store()", instruction), {}, false};
+  if (worker_.checks)
+    worker_.checks->unit_access(shared, static_cast<size_t>(store.tile.map.bytes()),
+                                AccessKind::unit_read_begins, 0, nullptr, instruction);
+  count(store.tile, true);
+  running().open.push_back(std::move(store));
+}
+
+void TileCopies::commit() {
+  Thread& self = running();
+  self.groups.push_back(std::exchange(self.open, {}));
+}
+
+void TileCopies::wait(int pending, bool only_read) {
+  Thread& self = running();
+  const size_t left = static_cast<size_t>(pending);
+  for (size_t group = 0; group + left < self.groups.size(); ++group)
+    for (Store& store : self.groups[group]) read(store);
+  if (only_read) return;
+  for (; self.groups.size() > left; self.groups.pop_front())
+    for (const Store& store : self.groups.front()) write(store);
+}
+
+void TileCopies::read(Store& store) {
+  if (store.has_read) return;
+  const TensorMapImage& map = store.tile.map;
+  store.has_read = true;
+  store.bytes.resize(static_cast<size_t>(map.bytes()));
+  for (int64_t byte = 0; byte < map.bytes(); byte += 16)
+    std::memcpy(&store.bytes[static_cast<size_t>(byte)], place(map, store.tile.shared, byte), 16);
+  if (worker_.checks)
+    worker_.checks->unit_access(store.tile.shared, static_cast<size_t>(map.bytes()),
+                                AccessKind::unit_read_ends, 0, nullptr, store.tile.instruction);
+}
+
+void TileCopies::write(const Store& store) {
+  const TensorMapImage& map = store.tile.map;
+  for_each_row(map, store.tile.at, [&](int64_t row, int64_t first, int64_t columns, uintptr_t to) {
+    if (columns == 0) return;
+    const size_t bytes = static_cast<size_t>(columns * map.element);
+    if (worker_.checks)
+      worker_.checks->global_access(to, bytes, AccessKind::write, store.tile.instruction);
+    std::memcpy(reinterpret_cast<void*>(to),
+                &store.bytes[static_cast<size_t>(row * map.row_bytes() + first * map.element)],
+                bytes);
+    if (worker_.checks) worker_.checks->settle();
+  });
+}
+
+// ---- The end
+
+void TileCopies::thread_left(int thread) {
+  if (static_cast<size_t>(thread) >= threads_.size()) return;
+  Thread& self = threads_[static_cast<size_t>(thread)];
+  if (!self.open.empty()) self.groups.push_back(std::exchange(self.open, {}));
+  for (auto& group : std::exchange(self.groups, {}))
+    for (Store& store : group) {
+      if (store.has_read)
+        write(store);  // it comes by the end of the kernel
+      else if (worker_.checks)
+        worker_.checks->report_leaving(
+            store.tile.instruction,
+            "  the thread leaves while the TMA unit may still read the tile: shared memory ends "
+            "with the block\n"
+            "  likely: tma_commit() and tma_wait_read<0>() are missing at the end\n");
+    }
+}
+
+void TileCopies::end_block() {
+  for (const Load& load : std::exchange(loads_, {}))
+    if (worker_.checks)
+      worker_.checks->report_leaving(
+          load.tile.instruction,
+          "  the block leaves while the TMA unit may still write the tile: nobody waited for the "
+          "copy\n"
+          "  likely: a tile too many is loaded at the end, or its barrier_wait() is missing\n");
+}
+
+// ---- What kernels call
+
+void tma_load(void* to, const void* map, uint64_t* barrier, const int* at, int dimensions,
+              unsigned) {
+  Worker& worker = hopper_worker("tma_load()");
+  const SimulatorScope scope;
+  worker.settle();
+  worker.hopper->copies.load(to, map, barrier, at, dimensions, __builtin_return_address(0));
+}
+void tma_store(const void* map, const void* from, const int* at, int dimensions) {
+  Worker& worker = hopper_worker("tma_store()");
+  const SimulatorScope scope;
+  worker.settle();
+  worker.hopper->copies.store(map, from, at, dimensions, __builtin_return_address(0));
+}
+void prefetch_tensor_map(const void*) {}  // no copy is any faster for it
+void tma_commit() {
+  Worker& worker = hopper_worker("tma_commit()");
+  const SimulatorScope scope;
+  worker.hopper->copies.commit();
+}
+void tma_wait(int pending, bool only_read) {
+  Worker& worker = hopper_worker("tma_wait()");
+  const SimulatorScope scope;
+  worker.settle();
+  worker.hopper->copies.wait(pending, only_read);
+}
+
+}  // namespace simulator
