@@ -48,9 +48,9 @@ inline const std::vector<Step<Launcher>> steps = {
 /// How many columns of C the tiles of step 6 have, on a device of so many multiprocessors.
 int columns_of_tile(int64_t M, int64_t N, int multiprocessors);
 
-/// The letters in the steps' headers: the sizes; E, the bytes of an element of C; step 6's tile,
-/// BM × BN, where BM are the rows that a cluster has.
-std::map<std::string, int64_t> symbols_of(Output C, int64_t M, int64_t N, int64_t K);
+/// The letters in the steps' headers: part tensor_cores' own; step 6's tile, BM × BN, where BM are
+/// the rows that a cluster has.
+tensor_cores::Symbols symbols_of;
 
 /// The program's part (program.cpp).
 void body(Chapter& chapter);
