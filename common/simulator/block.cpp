@@ -699,11 +699,13 @@ void Worker::report_stuck() {
       missing += missing_lanes(group.first);
   }
   text << missing;
-  const auto waiting = std::find_if(threads_.begin(), threads_.end(), [](const Thread& thread) {
-    return thread.state == State::waiting;
-  });
-  if (waiting != threads_.end())
-    text << waiting->waits_for->likely();
+  const Waiting* most = nullptr;
+  for (const Thread& thread : threads_)
+    if (thread.state == State::waiting &&
+        (most == nullptr || thread.waits_for->weight() > most->weight()))
+      most = thread.waits_for;
+  if (most != nullptr)
+    text << most->likely();
   else if (matrix)
     text << "  likely: it stands in a branch or a loop that not all lanes of the warp take; all 32 "
             "must come to the same one\n";

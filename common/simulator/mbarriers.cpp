@@ -19,6 +19,10 @@ struct AtMbarrier : Waiting {
     return "barrier_wait(), parity " + std::to_string(parity) + ", of " + barriers.name(barrier) +
            ", " + Mbarriers::state(barrier);
   }
+  int weight() const override {
+    if (barrier.arrived == barrier.arrivals) return 3;
+    return barrier.arrived > 0 || barrier.came_bytes > 0 ? 2 : 1;
+  }
   std::string likely() const override {
     if (barrier.arrived == barrier.arrivals && barrier.came_bytes < barrier.expected_bytes)
       return "  likely: fewer bytes are copied than barrier_arrive_expect() says; those outside of "

@@ -11,6 +11,8 @@ struct Waiting {
   virtual ~Waiting() = default;
   /// "barrier full[1], …", for a report that nobody can go on.
   virtual std::string what() const = 0;
+  /// How much it tells why nobody goes on: of several the one that tells most is the likely cause.
+  virtual int weight() const { return 2; }
   /// "  likely: …\n"
   virtual std::string likely() const = 0;
 };

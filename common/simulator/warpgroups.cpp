@@ -97,6 +97,7 @@ struct AtProducts : Waiting {
     return "wgmma_wait(), warpgroup " + std::to_string(thread / kWarpgroup) + ", of which " +
            std::to_string(come) + " threads of 128 have begun and committed the product";
   }
+  int weight() const override { return 4; }
   std::string likely() const override {
     return "  likely: wgmma() stands in a branch that not all four warps of the warpgroup take\n";
   }
@@ -440,13 +441,11 @@ void RegisterPool::change(int count, bool more, const void* instruction) {
     free_ = 0;
     waiting_.clear();
   }
-  const std::string call =
-      std::string(more ? "take" : "give") + "_registers<" + std::to_string(count) + ">()";
-  if (more ? count < of_[me] : count > of_[me])
+  if (more && count <= of_[me]) return;  // the compiler may have left it fewer
+  if (!more && count > of_[me])
     refuse(worker_, "barrier", instruction,
-           "  " + call + " of a thread that has " + std::to_string(of_[me]) + " registers: " +
-               (more ? "to have fewer it is give_registers()\n"
-                     : "to have more it is take_registers()\n"));
+           "  give_registers<" + std::to_string(count) + ">() of a thread that has " +
+               std::to_string(of_[me]) + ": to have more it is take_registers()\n");
   const int wanted = count - of_[me];
   while (free_ < wanted) {
     AtRegisters waiting(*this, count);
