@@ -77,7 +77,7 @@ void warpgroup(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int
   std::visit(
       [&]<class Out>(Out* to) {
         const auto kernel = warpgroup_kernel<Out>;
-        allow_shared_memory(kernel, SHARED_BYTES, "warpgroup");
+        allow_shared_memory(kernel, SHARED_BYTES);
         kernel<<<blocks, WARPGROUP, SHARED_BYTES>>>(A_map, B_map, to, m, n, k);
       },
       C);

@@ -110,7 +110,7 @@ void producer(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int6
   std::visit(
       [&]<class Out>(Out* to) {
         const auto kernel = producer_kernel<Out>;
-        allow_shared_memory(kernel, SHARED_BYTES, "producer");
+        allow_shared_memory(kernel, SHARED_BYTES);
         kernel<<<blocks, THREADS, SHARED_BYTES>>>(A_map, B_map, to, m, n, k);
       },
       C);

@@ -111,7 +111,7 @@ void persistent(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, in
   std::visit(
       [&]<class Out>(Out* to) {
         const auto kernel = persistent_kernel<Out>;
-        allow_shared_memory(kernel, SHARED_BYTES, "persistent");
+        allow_shared_memory(kernel, SHARED_BYTES);
         kernel<<<blocks, THREADS, SHARED_BYTES>>>(A_map, B_map, to, m, n, k);
       },
       C);

@@ -124,7 +124,7 @@ void clusters(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int6
   std::visit(
       [&]<class Out>(Out* to) {
         const auto kernel = clusters_kernel<Out>;
-        allow_shared_memory(kernel, SHARED_BYTES, "clusters");
+        allow_shared_memory(kernel, SHARED_BYTES);
         launch_clusters(kernel, CLUSTER, dim3(count * CLUSTER), dim3(THREADS), SHARED_BYTES, A_map,
                         B_map, to, m, n, k);
       },

@@ -146,7 +146,7 @@ void stored_behind(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N,
   std::visit(
       [&]<class Out>(Out* to) {
         const auto kernel = stored_behind_kernel<Out>;
-        allow_shared_memory(kernel, SHARED_BYTES, "stored_behind");
+        allow_shared_memory(kernel, SHARED_BYTES);
         const CUtensorMap C_map = map_of(to, M, N, 16, BOX_COLS<Out>);
         launch_clusters(kernel, CLUSTER, dim3(count * CLUSTER), dim3(THREADS), SHARED_BYTES, A_map,
                         B_map, C_map, m, n, k);

@@ -151,7 +151,7 @@ void launch(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_
   std::visit(
       [&]<class Out>(Out* to) {
         const auto kernel = by_shape_kernel<S, Out>;
-        allow_shared_memory(kernel, S::SHARED_BYTES, "by_shape");
+        allow_shared_memory(kernel, S::SHARED_BYTES);
         const CUtensorMap C_map = map_of(to, M, N, 16, BOX_COLS<Out>);
         launch_clusters(kernel, S::CLUSTER, dim3(count * S::CLUSTER), dim3(THREADS),
                         S::SHARED_BYTES, A_map, B_map, C_map, m, n, k);

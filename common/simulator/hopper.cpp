@@ -54,7 +54,7 @@ Worker& hopper_worker(const char* what) {
 
 /// The hardware elects one lane, the same at each time, and does not say which.
 bool elect_one() {
-  static constexpr MatrixOperation elect{"elect_one()", [](Worker&, const MatrixParts& parts) {
+  static constexpr MatrixOperation elect{"elect_one()", 90, [](Worker&, const MatrixParts& parts) {
                                            for (void* part : parts)
                                              if (part) {
                                                *static_cast<bool*>(part) = true;
