@@ -10,6 +10,7 @@
 #include "common/kernel/check.hpp"
 #include "joint/joint.hpp"
 #include "paths.hpp"
+#include "tensor_cores/tensor_cores.hpp"
 
 namespace tutorial::flash_attention {
 namespace {
@@ -157,5 +158,7 @@ int main(int argc, char** argv) {
        {"joint", "two products as one, attention without the softmax",
         flash_attention::joint::body},
        {"backward", "the gradients of q, k and v, with the scores computed again",
-        flash_attention::backward::body}});
+        flash_attention::backward::body},
+       {"tensor_cores", "attention in bf16, both products on tensor cores",
+        flash_attention::tensor_cores::body}});
 }

@@ -76,7 +76,6 @@ class Checks {
 
   /// The running thread brought `what` to an operation, and nothing wrote it.
   void unwritten_register(const char* operation, const std::string& what, const void* instruction);
-
   // ---- What orders some threads only (mbarriers, named barriers), and what others do for the
   // block
   /// Adds all that a thread knows, and did, to what those will know who acquire it.

@@ -1,0 +1,31 @@
+// What launchers of this part look at before they launch.
+#pragma once
+
+#include <cstdint>
+
+#include "common/kernel/check.hpp"
+#include "launch_checks.hpp"
+#include "tensor_cores/tensor_cores.hpp"
+
+namespace tutorial::flash_attention::tensor_cores {
+
+/// Do all begin at multiples of 16 bytes?
+bool all_aligned(const bf16* q, const bf16* k, const bf16* v, const bf16* out);
+
+/// Throws Error when the shape is invalid, or its head size not a multiple of 8 up to `largest`.
+void require_head_size(const Attention& shape, const char* step, int64_t largest);
+
+/// The same, and that the tensors are all_aligned: what steps 1 to 9 need.
+void require_supported(const Attention& shape, const char* step, int64_t largest, const bf16* q,
+                       const bf16* k, const bf16* v, const bf16* out);
+
+/// Calls launch with D, the first of SIZES (in order) that holds the head size, as a compile-time
+/// constant. One does.
+template <int SIZE, int... SIZES, class Launch>
+void with_padded_head_size(int64_t HS, const Launch& launch) {
+  if constexpr (sizeof...(SIZES) > 0)
+    if (HS > SIZE) return with_padded_head_size<SIZES...>(HS, launch);
+  launch.template operator()<SIZE>();
+}
+
+}  // namespace tutorial::flash_attention::tensor_cores

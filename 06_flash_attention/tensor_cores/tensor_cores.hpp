@@ -1,0 +1,101 @@
+// Part tensor_cores of chapter 6: attention in bf16, both products on tensor cores.
+//
+//   out[i] = Σ_j p_ij · v[j],   p_ij = exp(s_ij − lse_i),   s_ij = q[i]·k[j] / √HS
+//   lse_i  = log Σ_j exp(s_ij)              over the keys j that query i may look at
+//
+// Shapes, the causal mask, grouped queries, queries without keys, NaN and infinities are those of
+// the chapter (06_flash_attention.hpp). q, k, v and out are bf16, lse is float32. The head size is
+// a multiple of 8 up to 256, so a row is a multiple of 16 bytes.
+//
+// What is rounded: scores, sums and O are float32; the weights p are rounded to bf16 before they
+// are multiplied by v, and out at the end. lse is that of the weights before they were rounded.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "06_flash_attention.hpp"
+#include "common/kernel/step.hpp"
+
+namespace tutorial {
+class Chapter;
+}
+
+namespace tutorial::flash_attention::tensor_cores {
+
+using bf16 = __nv_bfloat16;
+
+// ---- the steps
+
+/// Writes out and lse. Does nothing when out is empty. Waits for nothing. Throws Error, before any
+/// launch and for an empty out too, when the shape is invalid, the step or the device cannot do its
+/// head size, or q, k, v or out does not begin at a multiple of 16 bytes (any_address takes those).
+using Launcher = void(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
+                      bf16* out, float* lse);
+
+Launcher fragments, swizzled, waits_in_order, short_softmax, tall_tiles, masks_at_edges,
+    one_barrier, lazy_rescale, head_sizes, any_address;
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "fragments",
+     .launch = fragments,
+     .idea = "both products by mma; P goes from one to the other in registers",
+     .needs = "sm_80"},
+    {.name = "swizzled",
+     .launch = swizzled,
+     .idea = "rows in shared memory so that ldmatrix has no bank conflicts",
+     .needs = "sm_80"},
+    {.name = "waits_in_order",
+     .launch = waits_in_order,
+     .idea = "V comes during the first product, the next K during the second",
+     .needs = "sm_80"},
+    {.name = "short_softmax",
+     .launch = short_softmax,
+     .idea = "one FFMA and one ex2 a score; lanes add up once, at the end",
+     .needs = "sm_80"},
+    {.name = "tall_tiles",
+     .launch = tall_tiles,
+     .idea = "32 rows a warp: what is read of K and V serves twice",
+     .needs = "sm_80"},
+    {.name = "masks_at_edges",
+     .launch = masks_at_edges,
+     .idea = "the mask is asked only where a tile meets the diagonal or the end",
+     .needs = "sm_80"},
+    {.name = "one_barrier",
+     .launch = one_barrier,
+     .idea = "two stages of K and V, one barrier a tile",
+     .needs = "sm_80"},
+    {.name = "lazy_rescale",
+     .launch = lazy_rescale,
+     .idea = "O is rescaled only where a maximum rises by more than 8 in log2",
+     .needs = "sm_80"},
+    {.name = "head_sizes",
+     .launch = head_sizes,
+     .idea = "head sizes up to 256, each with tiles of its own",
+     .needs = "sm_80"},
+    {.name = "any_address",
+     .launch = any_address,
+     .idea = "tensors that do not begin at a multiple of 16 bytes, one number at a time",
+     .needs = "sm_80"},
+};
+
+/// The largest head size of a step; all of them take multiples of 8.
+inline int64_t largest_head_size(Launcher* step) {
+  return step == head_sizes || step == any_address ? 256 : 128;
+}
+
+// ---- the reference
+
+/// The rows `rows` (of B·NH·Tq) of out and lse, in double, with a bound on the error of a kernel
+/// that rounds as above. q, k and v hold numbers of bf16. reference.cpp derives the bound.
+Reference reference_bf16(const Attention& shape, std::span<const float> q, std::span<const float> k,
+                         std::span<const float> v, std::span<const int64_t> rows);
+
+/// The program's part (program.cpp).
+void body(Chapter& chapter);
+
+}  // namespace tutorial::flash_attention::tensor_cores

@@ -1,0 +1,30 @@
+// What the tests of this part share: problems in bf16, and one way to check a step.
+#pragma once
+
+#include "tensor_cores/tensor_cores.hpp"
+#include "tests/attention_problems.hpp"
+
+namespace tutorial::flash_attention::tensor_cores {
+
+/// The same with q, k and v rounded to bf16.
+Problem in_bf16(Problem problem);
+
+/// All rows.
+Reference reference_of(const Problem& problem);
+
+/// How far the tensors begin, in elements, from an address that is a multiple of 256 bytes.
+struct Offsets {
+  int64_t q = 0, k = 0, v = 0, out = 0, lse = 0;
+};
+
+/// Does the step need more shared memory for this head size than the device has?
+bool is_too_large_here(const Step<Launcher>& step, Attention shape);
+
+/// Rounds the problem and checks out and lse, where the step takes the head size and the device is
+/// large enough. any_address gets tensors that it does not give to head_sizes.
+void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets = {});
+/// With the causal mask and without.
+void check_both(const Step<Launcher>& step, Attention shape,
+                const std::function<Problem(const Attention&)>& make);
+
+}  // namespace tutorial::flash_attention::tensor_cores

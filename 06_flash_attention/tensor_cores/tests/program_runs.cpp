@@ -1,0 +1,44 @@
+// The program's part: what it computes, says and finds.
+#include "common/testing/program_run.hpp"
+
+#include "tensor_cores/tests/problems.hpp"
+
+namespace tutorial::flash_attention::tensor_cores {
+namespace {
+
+Words sizes(const char* heads, const char* kv_heads, const char* queries, const char* keys) {
+  return {"--part", "tensor_cores", "--batch", "1",        "--heads", heads,        "--kv-heads",
+          kv_heads, "--seq",        queries,   "--seq-kv", keys,      "--head-dim", "8"};
+}
+
+TEST_CASE("tensor cores: the program checks every step, and says that it rounds", "[program]") {
+  const ProgramRun run = run_program(sizes("2", "1", "12", "14"));
+  // Of a head 3 + 4 + … + 14 = 102 pairs of query and key, 4·8 FLOP each. 24 rows of q and out, 14
+  // of k and v, of 8 numbers of 2 bytes; and lse.
+  check_all_right(run, names_of(steps),
+                  {.flop = 2 * 102 * 32, .bytes = 4 * (24 + 14) * 8 + 4 * 24});
+  CHECK_THAT(run.out, ContainsSubstring("out[1×2×12×8] = softmax(q·kᵀ/√8)·v, 14 keys, 1 key and "
+                                        "value heads, causal, bf16\n6.53 kFLOP, at least 1.31 kB"));
+  CHECK_THAT(run.out, ContainsSubstring("q, k and v are rounded to bf16 (to nearest even)"));
+}
+
+TEST_CASE("tensor cores: the program finds one wrong element of out, and of lse", "[program]") {
+  const Words small = sizes("2", "1", "12", "13") + Words{"--kernel", "fragments"};
+  check_wrong(run_stand_in(small, {.first = 191, .count = 1, .by = 0.1f}), "fragments",
+              {"1 of 192 elements", "out[1][11][7]", "heads=2 kv-heads=1 seq=12 seq-kv=13"});
+  check_wrong(run_stand_in(small, {.first = 192 + 23, .count = 1, .by = 0.001f}), "fragments",
+              {"1 of 24 elements", "lse[1][11][0]"});
+}
+
+// Beyond 2·10^8 products of the reference 64 rows are compared, or as many as reach there. Beside
+// the wrong step another one is right.
+TEST_CASE("tensor cores: the program compares some rows of a large result", "[program]") {
+  const ProgramRun run =
+      run_stand_in({"--part", "tensor_cores", "--batch", "1", "--heads", "1", "--seq", "66",
+                    "--seq-kv", "25000", "--head-dim", "128", "--kernel", "fragments,swizzled"},
+                   {.first = 65 * 128, .count = 1, .by = 1});
+  check_wrong(run, "fragments", {"1 of 8192 checked elements (64 of 66 rows)", "out[65][0]"});
+}
+
+}  // namespace
+}  // namespace tutorial::flash_attention::tensor_cores

@@ -1,0 +1,74 @@
+// Every step, on shapes and addresses that its likely mistakes do not survive.
+#include "tensor_cores/tests/problems.hpp"
+
+namespace tutorial::flash_attention::tensor_cores {
+namespace {
+
+TEST_CASE("tensor cores: every step is right for every shape", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  const std::vector<Attention> shapes = {
+      {.Tq = 1, .Tk = 1, .HS = 16},
+      {.Tq = 5, .Tk = 3, .HS = 8},       // less than a tile; queries without keys
+      {.Tq = 64, .Tk = 64, .HS = 64},    // whole tiles
+      {.Tq = 130, .Tk = 200, .HS = 40},  // tails everywhere, 4 tiles of keys
+      {.Tq = 140, .Tk = 90, .HS = 16},   // the edge lies inside a tile of queries
+      {.Tq = 1, .Tk = 150, .HS = 128},   // one query, as in decoding
+      {.B = 2, .NH = 2, .NH_kv = 2, .Tq = 37, .Tk = 70, .HS = 24},
+      {.B = 2, .NH = 4, .NH_kv = 2, .Tq = 35, .Tk = 33, .HS = 32},  // grouped queries
+      {.NH = 3, .NH_kv = 1, .Tq = 20, .Tk = 40, .HS = 104},
+      {.Tq = 32, .Tk = 97, .HS = 48, .causal = false},
+      {.Tq = 70, .Tk = 150, .HS = 72, .causal = false},
+  };
+  for (const Attention& shape : shapes) check_step(step, normal_problem(shape));
+}
+
+TEST_CASE("tensor cores: head_sizes is right for all head sizes", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  if (step.launch != head_sizes && step.launch != any_address) return;
+  const int64_t apart = step.launch == head_sizes ? 8 : 40;  // any_address pads to one of three
+  for (int64_t HS = 8; HS <= 256; HS += apart) {
+    check_step(step, normal_problem({.Tq = 19, .Tk = 70, .HS = HS, .causal = false}));
+    if (HS > 128) check_step(step, normal_problem({.Tq = 140, .Tk = 90, .HS = HS}));
+  }
+}
+
+TEST_CASE("tensor cores: any_address takes any address that a bf16 can have") {
+  const auto step = EACH_STEP(steps);
+  if (step.launch != any_address) return;
+  const Problem problem =
+      normal_problem({.B = 1, .NH = 2, .NH_kv = 1, .Tq = 9, .Tk = 33, .HS = 24});
+  for (int64_t offset : {1, 2, 4}) {
+    check_step(step, problem, {.q = offset});
+    check_step(step, problem, {.q = 8, .k = offset});
+    check_step(step, problem, {.q = 8, .v = offset});
+    check_step(step, problem, {.q = 8, .out = offset});
+    check_step(step, problem, {offset, offset + 1, offset, offset + 1, offset});
+  }
+}
+
+TEST_CASE("tensor cores: every step takes any address of lse, and tensors 16 bytes further") {
+  const auto step = EACH_STEP(steps);
+  check_step(step, normal_problem({.Tq = 9, .Tk = 33, .HS = 24}),
+             {.q = 8, .k = 16, .v = 24, .out = 40, .lse = 3});
+}
+
+TEST_CASE("tensor cores: every step takes more heads than a grid has blocks in y", "[large]") {
+  if (!device_has_clock()) SKIP("65538 blocks take the simulator minutes");
+  const auto step = EACH_STEP(steps);
+  check_step(step, normal_problem({.B = 2, .NH = 32769, .NH_kv = 3, .Tq = 1, .Tk = 1, .HS = 8}));
+}
+
+TEST_CASE("tensor cores: every step does nothing when there is nothing to do") {
+  const auto step = EACH_STEP(steps);
+  check_step(step, normal_problem({.B = 0, .HS = 8}));
+  check_step(step, normal_problem({.NH = 0, .HS = 8}));
+  check_step(step, normal_problem({.NH = 0, .NH_kv = 0, .HS = 8}));
+  check_step(step, normal_problem({.Tq = 0, .Tk = 5, .HS = 8}));
+  check_step(step, normal_problem({.Tq = 5, .Tk = 0, .HS = 8}));  // zeros
+  // Without columns out is empty, and a score without terms is no score: lse is left alone.
+  step.launch({.Tq = 5, .Tk = 5, .HS = 0}, nullptr, nullptr, nullptr, nullptr, nullptr);
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+}  // namespace
+}  // namespace tutorial::flash_attention::tensor_cores
