@@ -32,8 +32,12 @@ inline void access(const void* address, size_t bytes, bool is_store, const void*
   } else if (worker->is_shared(at)) {
     if (worker->trace) note(is_store ? Access::shared_store : Access::shared_load);
     if (worker->checks) worker->checks->shared_access(at, bytes, kind, instruction);
-  } else if (worker->watch_locals && worker->is_own_stack(at)) {
-    worker->hopper->products.local_access(at, bytes, is_store, instruction);
+  } else if (worker->is_own_stack(at)) {
+    if (worker->watch_locals)
+      worker->hopper->products.local_access(at, bytes, is_store, instruction);
+  } else if (Worker* other = worker->neighbour_with(at)) {
+    if (worker->trace) note(is_store ? Access::shared_store : Access::shared_load);
+    if (worker->checks) other->checks->remote_access(at, bytes, kind, *worker->checks, instruction);
   } else if (worker->checks && !worker->is_private(at)) {
     worker->checks->foreign_access(at, bytes, kind, instruction);
   }

@@ -16,6 +16,13 @@ void count(const void* address, size_t bytes, const void* instruction) {
   if (worker == nullptr) return;
   const uintptr_t at = reinterpret_cast<uintptr_t>(address);
   const bool is_global = at - worker->device < simulator::kDeviceSpan;
+  if (simulator::Worker* other =
+          is_global || worker->is_shared(at) ? nullptr : worker->neighbour_with(at)) {
+    const simulator::SimulatorScope scope;
+    if (worker->checks)
+      other->checks->remote_access(at, bytes, AccessKind::atomic, *worker->checks, instruction);
+    return;
+  }
   if (!is_global && !worker->is_shared(at)) {
     if (worker->checks) worker->checks->atomic_elsewhere();
     if (worker->checks && !worker->is_private(at))

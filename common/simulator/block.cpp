@@ -12,6 +12,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "common/simulator/cluster.hpp"
 #include "common/simulator/hopper.hpp"
 #include "common/simulator/names.hpp"
 #include "common/simulator/report.hpp"
@@ -142,8 +143,10 @@ void Worker::poison_shared() {
     std::memset(thread_local_base() + array.offset, kPoison, array.bytes);
 }
 
-void Worker::run_block(const Grid& grid, uint3 block) {
+void Worker::run_block(const Grid& grid, uint3 block, Cluster* cluster, int rank) {
   grid_ = &grid;
+  cluster_ = cluster;
+  rank_ = rank;
   blockIdx = block;
   blockDim = grid.launch.block;
   gridDim = grid.launch.grid;
@@ -175,6 +178,7 @@ void Worker::run_block(const Grid& grid, uint3 block) {
   if (trace) trace->begin_block(static_cast<int>(threads_.size()), grid.recorder);
   if (grid.recorder) grid.recorder->begin_block(block_number());
   heed = trace != nullptr || progress.must_stop();
+  if (cluster) cluster->begin(rank, *this, static_cast<int>(threads_.size()));
   the_worker = this;
   try {
     if (sigsetjmp(crash_return_, 1) == 0)
@@ -185,10 +189,14 @@ void Worker::run_block(const Grid& grid, uint3 block) {
     abandon_fibers();
     progress.rest();
     the_worker = nullptr;
+    if (cluster_) cluster_->failed(rank);
+    cluster_ = cluster;
     throw;
   }
   progress.rest();
   the_worker = nullptr;
+  if (cluster_) cluster_->finished(rank);
+  cluster_ = cluster;
 }
 
 /// New threads first, in order; then those that a barrier let go. A fiber whose thread has finished
@@ -203,11 +211,21 @@ void Worker::schedule() {
       select(thread);
       resume(*threads_[thread].fiber);
     } else if (!hopper->go_on() && !converge()) {
-      report_stuck();
+      if (!others_go_on()) report_stuck();
+      continue;
     }
     if (fault_error_ != cudaSuccess) throw Fault(fault_error_, fault_);
+    if (cluster_) cluster_->advanced();
   }
   if (hopper->used) hopper->end_block();
+}
+
+/// Other blocks of the cluster run until it is this one's turn again. False: none can.
+bool Worker::others_go_on() {
+  if (cluster_ == nullptr || cluster_->size == 1) return false;
+  if (!cluster_->pass(rank_)) return false;
+  if (cluster_->has_failed) throw Fault(cudaSuccess, "");
+  return true;
 }
 
 int Worker::next_thread() {
@@ -306,6 +324,24 @@ void Worker::select(int thread) {
                index / (blockDim.x * blockDim.y)};
 }
 
+Cluster& Worker::own_cluster() {
+  if (cluster_ == nullptr) {
+    if (of_one_ == nullptr) of_one_ = std::make_unique<Cluster>(1);
+    cluster_ = of_one_.get();
+    cluster_->begin(0, *this, static_cast<int>(threads_.size()) - finished_);
+  }
+  return *cluster_;
+}
+
+void Worker::cluster_passed(int times) {
+  threads_[current_].cluster_times = times;
+  if (checks) checks->cluster_passed(times);
+}
+
+Worker* Worker::neighbour_with(uintptr_t address) const {
+  return cluster_ ? cluster_->owner(address) : nullptr;
+}
+
 void Worker::wait_for(const Waiting& what) {
   settle();
   Thread& self = threads_[current_];
@@ -324,6 +360,8 @@ void Worker::on_thread_finished(int thread) {
   threads_[thread].state = State::finished;
   ++finished_;
   if (checks) checks->thread_left(thread);
+  if (checks && cluster_ && finished_ == static_cast<int>(threads_.size())) checks->block_left();
+  if (cluster_) cluster_->thread_left(*this, thread);
   if (trace) trace->settle();
   // The lanes that wait for each other no longer wait for this one.
   const int warp = thread / 32 * 32;

@@ -26,6 +26,7 @@
 
 namespace simulator {
 
+class Cluster;
 struct Hopper;
 struct Waiting;
 
@@ -58,7 +59,9 @@ class Worker {
   Worker(const Worker&) = delete;
 
   /// Runs one block to its end. Throws Fault; the worker can run other blocks after that.
-  void run_block(const Grid& grid, uint3 block);
+  /// `cluster`: whose member number `rank` it is, or null. (A member that gives up because of
+  /// another one's fault throws one that says nothing.)
+  void run_block(const Grid& grid, uint3 block, Cluster* cluster = nullptr, int rank = 0);
 
   /// Called by the CUDA thread that is running, on its fiber.
   int barrier(BarrierKind kind, int predicate, Where where);
@@ -82,6 +85,28 @@ class Worker {
   void wait_for(const Waiting& what);
   void wake(int thread);
   int threads() const { return static_cast<int>(threads_.size()); }
+  /// What `ask` says when this thread is the running one.
+  template <class Ask>
+  auto as_thread(int thread, const Ask& ask) {
+    const int me = std::exchange(current_, thread);
+    const auto answer = ask();
+    current_ = me;
+    return answer;
+  }
+
+  /// The cluster that the block belongs to, or null where none was asked for; own_cluster() then
+  /// makes one of this block alone.
+  Cluster* cluster() const { return cluster_; }
+  Cluster& own_cluster();
+  int rank_in_cluster() const { return rank_; }
+  /// The running thread arrives at its barrier, or waits for it: false if it has (has not) arrived.
+  bool cluster_arrives(bool arrives) {
+    return std::exchange(threads_[current_].has_arrived, arrives) != arrives;
+  }
+  int cluster_times() const { return threads_[current_].cluster_times; }
+  void cluster_passed(int times);
+  /// Where another block of the cluster has this address as shared memory, or null.
+  Worker* neighbour_with(uintptr_t address) const;
 
   void* dynamic_shared() { return dynamic_shared_; }
   size_t dynamic_shared_bytes() const { return dynamic_bytes_; }
@@ -209,9 +234,12 @@ class Worker {
     const MatrixOperation* operation = nullptr;
     const void* instruction = nullptr;
     const Waiting* waits_for = nullptr;
+    bool has_arrived = false;  // at the cluster's barrier
+    int cluster_times = 0;     // that it has passed it
   };
 
   void schedule();
+  bool others_go_on();
   void resume(Fiber& fiber);
   void suspend();
   void fiber_main(Fiber& fiber);
@@ -238,6 +266,9 @@ class Worker {
   std::string where_am_i(int thread) const;
 
   const Grid* grid_ = nullptr;
+  Cluster* cluster_ = nullptr;
+  std::unique_ptr<Cluster> of_one_;  // where the launch asks for none
+  int rank_ = 0;
   Trace own_trace_;
   std::vector<Thread> threads_;
   int current_ = 0, next_ = 0, finished_ = 0;

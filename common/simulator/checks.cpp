@@ -96,6 +96,9 @@ void Checks::begin_block(const Operation& launch, uint32_t block, int threads) {
   groups_.clear();
   common_.times.clear();
   unit_clock_.clear();
+  rank_ = static_cast<size_t>(worker_.rank_in_cluster());
+  remote_.clear();
+  has_left_ = false;
   if (pairs_used_.size() < warps) {
     pairs_used_.assign(warps, false);
     pair_clock_.assign(warps * 32 * 32, 0);
@@ -132,7 +135,6 @@ void Checks::thread_left(int thread) {
   settle();
   const size_t warp = static_cast<size_t>(thread / 32);
   left_[static_cast<size_t>(thread)] = {barrier_clock_[warp], full_clock_[warp]};
-  if (!acquired_.empty()) acquired_[static_cast<size_t>(thread)].knows = {};
 }
 
 void Checks::warp_passed(int warp, unsigned lanes, unsigned living) {
@@ -164,27 +166,19 @@ Record Checks::record_now(const void* instruction) const {
 bool Checks::ordered(const Record& before, bool is_global) const {
   if (before.epoch != (is_global ? launch_ : run_))
     return !is_global || before.epoch == 0 || is_ordered(before.epoch, *operation_);
-  if (is_global && before.block != block_) return false;
-  return before.time < reach(before);
+  return before.time < (asker_ ? *asker_ : *this).reach(before);
 }
 
 uint32_t Checks::reach(const Record& before) const {
-  if (before.thread >= kUnits) {
-    const size_t unit = column(before.thread);
-    if (observer_) return observer_->of(unit);
-    if (acquired_.empty()) return 0;
-    return std::max(common_.of(unit),
-                    acquired_[static_cast<size_t>(worker_.current())].knows.of(unit));
-  }
+  const uint32_t acquired = reach_by_knowledge(before);
+  if (before.block != block_ || before.thread >= kUnits) return acquired;
   const uint32_t warp = before.thread / 32;
   const Left& left =
       left_[before.thread];  // of what came after it left, nothing orders its accesses
-  uint32_t known = std::min(barrier_clock_[warp], left.barrier);
-  if (observer_) return std::max(known, observer_->of(before.thread));
+  const uint32_t known = std::max(acquired, std::min(barrier_clock_[warp], left.barrier));
+  if (observer_) return known;
   const uint32_t me = static_cast<uint32_t>(worker_.current());
   if (before.thread == me) return UINT32_MAX;
-  if (!acquired_.empty())
-    known = std::max({known, common_.of(before.thread), acquired_[me].knows.of(before.thread)});
   if (warp != me / 32) return known;
   return std::max({known, std::min(full_clock_[warp], left.full),
                    pair_clock_[warp * 1024 + before.thread % 32 * 32 + me % 32]});
@@ -207,6 +201,7 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
   }
   if (kind == AccessKind::tile_ends) {
     if (pending && cell.copy_pending == 2) {
+      cell.write.block = now.block;
       cell.write.thread = now.thread;
       cell.write.time = now.time;
       cell.copy_pending = 0;
@@ -233,7 +228,7 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
   const bool atomic = kind == AccessKind::atomic;
   const bool after_atomic = cell.write_is_atomic && (atomic || (is_global && !is_write));
   if (!after_atomic && !ordered(cell.write, is_global) && !excused(cell.write)) {
-    if (kind == AccessKind::write && !cell.write_is_atomic)
+    if (kind == AccessKind::write && !cell.write_is_atomic && !asker_)
       double_writes_.push_back(double_write(cell.write, now, address, bytes, is_global));
     else
       report_race(cell.write, cell.write_is_atomic ? AccessKind::atomic : AccessKind::write, now,
@@ -350,7 +345,7 @@ bool Checks::in_shared_array(uintptr_t address, size_t bytes) const {
   const SharedArray& array = shared_arrays()[index];
   const uintptr_t begin = worker_.static_shared() + array.offset - shared_begin();
   return address - begin + bytes <= array.bytes &&
-         (declared_run_[index] == run_ || declared_run_[index] == kAlways);
+         (declared_run_[index] == run_ || declared_run_[index] == kAlways || asker_);
 }
 
 void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
@@ -443,7 +438,7 @@ std::string Checks::place(const Record& record, bool is_global) const {
                 ? "the tensor cores, for warpgroup " + std::to_string(record.thread - kUnits)
                 : "the TMA unit") +
            std::string("  ") + source_line_with_text(instruction_of(record)) + "\n";
-  return worker_.place(record.thread, is_global ? record.block : block_) + "  " +
+  return worker_.place(record.thread, record.block) + "  " +
          source_line_with_text(instruction_of(record)) + "\n";
 }
 

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/simulator/device.hpp"
@@ -90,7 +92,14 @@ class Checks {
   /// An access of shared memory by a unit. One that begins is the running thread's, or that of all
   /// who have the knowledge `observer`; one that ends is `unit`'s, or the running thread's.
   void unit_access(uintptr_t address, size_t bytes, AccessKind kind, uint32_t unit,
-                   const Knowledge* observer, const void* instruction);
+                   const Knowledge* observer, const void* instruction, Checks* asker = nullptr);
+  /// An access of this block's shared memory by the running thread of another one of the cluster.
+  void remote_access(uintptr_t address, size_t bytes, AccessKind kind, Checks& asker,
+                     const void* instruction);
+  /// The running thread has passed the cluster's barrier so many times.
+  void cluster_passed(int times);
+  /// All threads of the block have left.
+  void block_left();
   /// The running thread touches registers of its own that a product still uses, or the like.
   void report_registers(const void* before, const void* now, const std::string& text);
   /// What was begun here goes on when its block, or its thread, has left.
@@ -127,9 +136,12 @@ class Checks {
   /// The running thread (or those who have the knowledge `observer_`) comes after what the thread
   /// of this record did before this time.
   uint32_t reach(const Record& before) const;
-  size_t column(uint32_t thread) const {
-    return thread < kUnits ? thread : left_.size() + thread - kUnits;
+  size_t column(uint32_t thread, size_t rank) const {
+    const size_t threads = left_.size();
+    return rank * (threads + kMaxUnits) + (thread < kUnits ? thread : threads + thread - kUnits);
   }
+  size_t column(uint32_t thread) const { return column(thread, rank_); }
+  uint32_t reach_by_knowledge(const Record& before) const;
   void merge_knowledge(int warp, unsigned lanes);
   void merge_knowledge();
   void access_shared(uintptr_t address, size_t bytes, AccessKind kind, const Record& now);
@@ -137,6 +149,9 @@ class Checks {
   void report_unfenced(const Record& before, const Record& now, uintptr_t address);
   void report_overwritten(const SharedCell& cell, const Record& now, AccessKind kind,
                           uintptr_t address);
+  void note_remote(const Record& now, const Checks& asker);
+  void report_remote(uint32_t block, uint32_t thread, uint32_t instruction,
+                     const std::string& text);
   std::string cause_by_units(const Record& before, AccessKind before_kind, const Record& now,
                              AccessKind now_kind) const;
   void visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now, bool is_global,
@@ -170,12 +185,21 @@ class Checks {
   struct Acquired {
     Knowledge knows;
     bool is_new = false;
+    int cluster_times = 0;    // that it has passed the cluster's barrier
     uint32_t fences[4] = {};  // the last ones, the oldest first
   };
   std::vector<Acquired> acquired_;  // none until one is needed
   Knowledge common_;                // what all threads of the block have acquired
   std::vector<uint32_t> unit_clock_;
   const Knowledge* observer_ = nullptr;
+  Checks* asker_ = nullptr;  // of the block whose thread makes the access, if it is another one
+  size_t rank_ = 0;          // of the block in its cluster
+  struct RemoteAccess {
+    uint32_t time, instruction;
+  };
+  std::map<std::pair<uint32_t, uint32_t>, RemoteAccess>
+      remote_;  // the last one, by block and thread
+  bool has_left_ = false;
   uint64_t version_ = 0;  // of what any thread knows
   struct OfGroup {
     uint64_t version = 0;

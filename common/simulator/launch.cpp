@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -12,6 +13,7 @@
 
 #include "common/backend/backend.hpp"
 #include "common/simulator/block.hpp"
+#include "common/simulator/cluster.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/symbols.hpp"
@@ -24,10 +26,8 @@ class Pool {
  public:
   Pool() {
     // Each worker maps 1024 stacks with a guard page each, and a process may map 65530 areas.
-    const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
-    workers_.resize(cores);
-    watches_.resize(cores);
-    for (unsigned i = 0; i < cores; ++i) threads_.emplace_back([this, i] { work(i); });
+    cores_ = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
+    grow(cores_);
   }
   ~Pool() {
     {
@@ -43,6 +43,15 @@ class Pool {
     std::unique_lock lock(mutex_);
     grid_ = &grid;
     blocks_ = int64_t{grid.launch.grid.x} * grid.launch.grid.y * grid.launch.grid.z;
+    const dim3& cluster = grid.launch.cluster;
+    clusters_.clear();
+    if (const unsigned size = cluster.x * cluster.y * cluster.z; size > 1) {
+      // Each of a cluster's blocks has a worker of its own.
+      blocks_ /= size;
+      grow(size);
+      for (unsigned i = 0; i < std::max(1u, cores_ / size); ++i)
+        clusters_.push_back(std::make_unique<Cluster>(static_cast<int>(size)));
+    }
     order_ = BlockOrder(grid.order, blocks_);
     next_block_ = 0;
     error_ = cudaSuccess;
@@ -116,8 +125,10 @@ class Pool {
       if (stop_) return;
       seen = generation_;
       lock.unlock();
+      if (!clusters_.empty()) run_clusters(worker, number);
       // A recorder gets the blocks one after another, from one worker.
-      if (number == 0 || !grid_->recorder) run_blocks(worker);
+      else if (number == 0 || (number < cores_ && !grid_->recorder))
+        run_blocks(worker);
       if (worker.trace) {
         const Profiled profiled = worker.trace->take();  // also where only a recorder wants it
         if (profiling())
@@ -129,30 +140,71 @@ class Pool {
     }
   }
 
+  /// So many workers at least. With the lock.
+  void grow(unsigned count) {
+    const size_t first = threads_.size();
+    if (count <= first) return;
+    workers_.resize(count);
+    watches_.resize(count);
+    for (size_t i = first; i < count; ++i) threads_.emplace_back([this, i] { work(i); });
+  }
+
   void run_blocks(Worker& worker) {
     const dim3& size = grid_->launch.grid;
     for (int64_t i; (i = next_block_.fetch_add(1)) < blocks_;) {
       const int64_t b = order_(i);
-      try {
-        worker.run_block(
-            *grid_, {static_cast<unsigned>(b % size.x), static_cast<unsigned>(b / size.x % size.y),
-                     static_cast<unsigned>(b / (int64_t{size.x} * size.y))});
-      } catch (const Fault& fault) {
-        worker.progress.go_on();
-        const std::lock_guard lock(mutex_);
-        // Of several faults the first block's, on however many cores: the blocks before it all ran.
-        if (error_ == cudaSuccess || i < fault_block_) {
-          fault_block_ = i;
-          error_ = fault.error;
-          report_ = fault.what();
-        }
-        next_block_ = blocks_;  // CUDA, too, gives the grid up
-      }
+      run_block(worker, i,
+                {static_cast<unsigned>(b % size.x), static_cast<unsigned>(b / size.x % size.y),
+                 static_cast<unsigned>(b / (int64_t{size.x} * size.y))},
+                nullptr, 0);
     }
   }
 
-  std::vector<std::thread> threads_;
-  std::vector<Progress*> workers_;  // null until its thread has begun
+  /// The workers of a cluster come together: the first says which one is next.
+  void run_clusters(Worker& worker, size_t number) {
+    const dim3& size = grid_->launch.cluster;
+    const size_t blocks = size_t{size.x} * size.y * size.z;
+    if (number / blocks >= clusters_.size()) return;
+    Cluster& cluster = *clusters_[number / blocks];
+    const unsigned rank = static_cast<unsigned>(number % blocks);
+    const int64_t across = grid_->launch.grid.x / size.x, down = grid_->launch.grid.y / size.y;
+    for (;;) {
+      if (rank == 0) cluster.number = next_block_.fetch_add(1);
+      cluster.meet();
+      const int64_t i = cluster.number;
+      if (i >= blocks_) return;
+      const int64_t c = order_(i);
+      run_block(worker, i,
+                {static_cast<unsigned>(c % across) * size.x + rank % size.x,
+                 static_cast<unsigned>(c / across % down) * size.y + rank / size.x % size.y,
+                 static_cast<unsigned>(c / (across * down)) * size.z + rank / (size.x * size.y)},
+                &cluster, static_cast<int>(rank));
+      cluster.meet();
+    }
+  }
+
+  /// Block (or cluster) number `i` of those that begin.
+  void run_block(Worker& worker, int64_t i, uint3 block, Cluster* cluster, int rank) {
+    try {
+      worker.run_block(*grid_, block, cluster, rank);
+    } catch (const Fault& fault) {
+      worker.progress.go_on();
+      if (fault.error == cudaSuccess) return;  // another block of the cluster tells why
+      const std::lock_guard lock(mutex_);
+      // Of several faults the first block's, on however many cores: the blocks before it all ran.
+      if (error_ == cudaSuccess || i < fault_block_) {
+        fault_block_ = i;
+        error_ = fault.error;
+        report_ = fault.what();
+      }
+      next_block_ = blocks_;  // CUDA, too, gives the grid up
+    }
+  }
+
+  unsigned cores_ = 0;
+  std::vector<std::thread> threads_;  // at least as many; more where a cluster needs them
+  std::vector<std::unique_ptr<Cluster>> clusters_;  // that run at once; none: single blocks
+  std::vector<Progress*> workers_;                  // null until its thread has begun
   std::vector<SpinWatch> watches_;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
@@ -231,6 +283,14 @@ cudaError_t check_limits(const Launch& launch) {
     return cudaErrorInvalidConfiguration;
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
     return cudaErrorInvalidConfiguration;
+  const dim3& cluster = launch.cluster;
+  const int64_t blocks = int64_t{cluster.x} * cluster.y * cluster.z;
+  if (blocks != 1) {
+    if (architecture().capability < 90) return cudaErrorNotSupported;
+    if (blocks == 0 || blocks > cluster_limit(launch.address)) return cudaErrorInvalidClusterSize;
+    if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
+      return cudaErrorInvalidConfiguration;
+  }
   const size_t fixed = static_shared_bytes(launch.address);
   if (fixed > kSharedPerBlock) {  // nvcc would not have compiled it
     publish("shared memory in " + std::string(launch.kernel) + ": its __shared__ arrays take " +
@@ -269,7 +329,9 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
   {
     const std::lock_guard lock(launch_mutex);
     const CrashGuard guard;
-    grid.recorder = begin_recording(launch);
+    // (A recorder gets blocks one after another; those of a cluster run at the same time.)
+    if (launch.cluster.x * launch.cluster.y * launch.cluster.z == 1)
+      grid.recorder = begin_recording(launch);
     outcome = pool().run(grid);
     if (grid.recorder) end_recording();
     auto [error, reports] = take_findings();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/simulator/block.hpp"
+#include "common/simulator/cluster.hpp"
 #include "common/simulator/hopper.hpp"
 #include "common/simulator/waiting.hpp"
 #include "ptx_hopper.h"
@@ -95,28 +96,32 @@ void Mbarriers::show() {
     if (barrier.made_by == worker_.current()) barrier.is_shown = true;
 }
 
-Mbarrier& Mbarriers::find(uintptr_t barrier, const char* what, const void* instruction) {
+Mbarrier& Mbarriers::find(uintptr_t barrier, const char* what, Worker& asker,
+                          const void* instruction) {
   const auto found = barriers_.find(barrier);
   if (found == barriers_.end())
-    refuse(worker_, "init", instruction,
+    refuse(asker, "init", instruction,
            std::string("  ") + what + " of " +
                (worker_.is_shared(barrier) ? worker_.shared_name(barrier)
                                            : "what is not this block's shared memory") +
                ", which is no barrier: barrier_init() was not called for it\n");
-  if (worker_.checks) worker_.checks->shared_access(barrier, 8, AccessKind::read, instruction);
+  if (worker_.checks && &asker == &worker_)
+    worker_.checks->shared_access(barrier, 8, AccessKind::read, instruction);
+  else if (worker_.checks)
+    worker_.checks->remote_access(barrier, 8, AccessKind::read, *asker.checks, instruction);
   return found->second;
 }
 
-void Mbarriers::arrive(Mbarrier& barrier, uint32_t bytes, const void* instruction) {
-  if (worker_.checks) worker_.checks->release(worker_.current(), barrier.arriving);
+void Mbarriers::arrive(Mbarrier& barrier, uint32_t bytes, Worker& asker, const void* instruction) {
+  if (asker.checks) asker.checks->release(asker.current(), barrier.arriving);
   if (barrier.arrived == barrier.arrivals)
-    refuse(worker_, "barrier", instruction,
+    refuse(asker, "barrier", instruction,
            "  one arrival more than " + name(barrier) + " counts, in " + state(barrier) +
                "\n  likely: barrier_init() was told too few arrivals, or a thread arrives again "
                "without having waited for the phase\n");
   barrier.expected_bytes += bytes;
   if (barrier.expected_bytes > kMostBytes)
-    refuse(worker_, "barrier", instruction,
+    refuse(asker, "barrier", instruction,
            "  " + name(barrier) + " would expect " + std::to_string(barrier.expected_bytes) +
                " bytes: a barrier counts up to 1048575\n");
   ++barrier.arrived;
@@ -138,7 +143,7 @@ void Mbarriers::complete(Mbarrier& barrier) {
 }
 
 void Mbarriers::wait(uint64_t* at, uint32_t parity, const void* instruction) {
-  Mbarrier& barrier = find(reinterpret_cast<uintptr_t>(at), "barrier_wait()", instruction);
+  Mbarrier& barrier = find(reinterpret_cast<uintptr_t>(at), "barrier_wait()", worker_, instruction);
   if (parity > 1)
     refuse(worker_, "barrier", instruction,
            "  barrier_wait() takes the parity of a phase, 0 or 1, and not " +
@@ -164,13 +169,26 @@ void fence_mbarrier_init() {
   const SimulatorScope scope;
   worker.hopper->mbarriers.show();
 }
-void mbarrier_arrive(uint64_t* barrier, uint32_t, uint32_t bytes) {
+void mbarrier_arrive(uint64_t* barrier, uint32_t block, uint32_t bytes) {
   Worker& worker = hopper_worker("barrier_arrive()");
   const SimulatorScope scope;
   const void* const instruction = __builtin_return_address(0);
-  Mbarriers& all = worker.hopper->mbarriers;
   worker.settle();
-  all.arrive(all.find(reinterpret_cast<uintptr_t>(barrier), "barrier_arrive()", instruction), bytes,
+  uintptr_t address = reinterpret_cast<uintptr_t>(barrier);
+  Worker* whose = &worker;
+  if (block != kThisBlock) {
+    Cluster& cluster = worker.own_cluster();
+    if (block >= static_cast<uint32_t>(cluster.size) || !worker.is_shared(address))
+      refuse(worker, "bounds", instruction,
+             "  barrier_arrive_at() takes a barrier of this block, and the rank of a block of the "
+             "cluster, which has " +
+                 std::to_string(cluster.size) + "\n",
+             cudaErrorIllegalAddress);
+    whose = cluster.members[block];
+    address = whose->address_in_shared(worker.offset_in_shared(address));
+  }
+  Mbarriers& all = whose->hopper->mbarriers;
+  all.arrive(all.find(address, "barrier_arrive()", worker, instruction), bytes, worker,
              instruction);
 }
 void mbarrier_wait(uint64_t* barrier, uint32_t parity) {

@@ -36,12 +36,13 @@ class Mbarriers {
   void make(uint64_t* barrier, uint32_t arrivals, const void* instruction);
   /// Those that the running thread has made are shown.
   void show();
-  void arrive(Mbarrier& barrier, uint32_t bytes, const void* instruction);
+  void arrive(Mbarrier& barrier, uint32_t bytes, Worker& asker, const void* instruction);
   void wait(uint64_t* barrier, uint32_t parity, const void* instruction);
   /// So many bytes of copies have come.
   void bytes_came(Mbarrier& barrier, int64_t bytes, const void* instruction);
-  /// The barrier at this address, which the running thread uses.
-  Mbarrier& find(uintptr_t barrier, const char* what, const void* instruction);
+  /// The barrier at this address, which the running thread of `asker` uses: of this block, or of
+  /// another one of the cluster.
+  Mbarrier& find(uintptr_t barrier, const char* what, Worker& asker, const void* instruction);
   /// "full[1]", "phase 2: expected 32768 bytes, 16384 came; 2 arrivals of 3".
   std::string name(const Mbarrier& barrier) const;
   static std::string state(const Mbarrier& barrier);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "common/simulator/device.hpp"
 #include "common/simulator/report.hpp"
@@ -65,6 +66,7 @@ constexpr ErrorText kErrors[] = {
     {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "invalid cluster size"},
     {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
 };
 
@@ -77,6 +79,7 @@ const ErrorText& find_error(cudaError_t error) {
 }
 
 std::mutex limits_mutex;
+std::set<const void*> large_clusters;    // kernels whose clusters may have more than 8 blocks
 std::map<const void*, size_t> opted_in;  // dynamic shared memory that cudaFuncSetAttribute allowed
 
 }  // namespace
@@ -103,6 +106,12 @@ size_t dynamic_shared_limit(const void* kernel, size_t fixed) {
   for (const auto& [which, bytes] : opted_in)
     if (which == kernel || kernel == nullptr) limit = std::max(limit, bytes);
   return limit;
+}
+
+int cluster_limit(const void* kernel) {
+  constexpr int kEverywhere = 8, kOnHopper = 16;
+  const std::lock_guard lock(limits_mutex);
+  return large_clusters.count(kernel) > 0 ? kOnHopper : kEverywhere;
 }
 
 }  // namespace simulator
@@ -139,6 +148,14 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
   if (kernel == nullptr) return done(cudaErrorInvalidDeviceFunction);
   if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
     return done(value >= -1 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue);
+  if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
+    const std::lock_guard lock(limits_mutex);
+    if (value != 0)
+      large_clusters.insert(kernel);
+    else
+      large_clusters.erase(kernel);
+    return cudaSuccess;
+  }
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return done(cudaErrorInvalidValue);
   if (value < 0 ||
       static_cast<size_t>(value) + static_shared_bytes(kernel) > architecture().shared_per_block)
@@ -170,4 +187,20 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   const int by_shared = static_cast<int>(228 * 1024 / shared);
   *blocks = std::min({32, by_threads, by_shared});
   return cudaSuccess;
+}
+cudaError_t simulator_active_clusters(int* clusters, const void* kernel,
+                                      const cudaLaunchConfig_t* config) {
+  if (clusters == nullptr || config == nullptr) return done(cudaErrorInvalidValue);
+  int blocks = 0;
+  const dim3& size = config->blockDim;
+  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, kernel, static_cast<int>(size.x * size.y * size.z), config->dynamicSmemBytes);
+  unsigned of_cluster = 1;
+  for (unsigned i = 0; i < config->numAttrs; ++i)
+    if (config->attrs[i].id == cudaLaunchAttributeClusterDimension) {
+      const auto& cluster = config->attrs[i].val.clusterDim;
+      of_cluster = cluster.x * cluster.y * cluster.z;
+    }
+  *clusters = of_cluster == 0 ? 0 : blocks * kMultiprocessors / static_cast<int>(of_cluster);
+  return error;
 }

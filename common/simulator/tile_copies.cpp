@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/simulator/block.hpp"
+#include "common/simulator/cluster.hpp"
 #include "common/simulator/hopper.hpp"
 #include "ptx_hopper.h"
 
@@ -105,33 +106,54 @@ void TileCopies::count(const Tile& tile, bool is_store) {
 // ---- Loads
 
 void TileCopies::load(void* to, const void* map, uint64_t* at_barrier, const int* at,
-                      int dimensions, const void* instruction) {
+                      int dimensions, unsigned blocks, const void* instruction) {
   const uintptr_t shared = reinterpret_cast<uintptr_t>(to);
+  const uintptr_t barrier = reinterpret_cast<uintptr_t>(at_barrier);
   const Tile tile = tile_of(map, at, dimensions, shared, "tma_load()", instruction);
-  Mbarrier& barrier = worker_.hopper->mbarriers.find(reinterpret_cast<uintptr_t>(at_barrier),
-                                                     "tma_load() with the barrier", instruction);
-  if (!barrier.is_shown)
-    refuse(worker_, "barrier", instruction,
-           "  tma_load(): the TMA unit may not see " + worker_.hopper->mbarriers.name(barrier) +
-               " yet\n  likely: barrier_init_fence() is missing after barrier_init(), in the same "
-               "thread\n");
-  if (Checks* checks = worker_.checks) {
+  if (Checks* checks = worker_.checks)
     for_each_row(tile.map, tile.at, [&](int64_t, int64_t, int64_t columns, uintptr_t from) {
       if (columns > 0)
         checks->global_access(from, static_cast<size_t>(columns * tile.map.element),
                               AccessKind::read, instruction);
     });
-    checks->unit_access(shared, static_cast<size_t>(tile.map.bytes()), AccessKind::tile_begins, 0,
-                        nullptr, instruction);
-  }
   count(tile, false);
-  if (shared + static_cast<uintptr_t>(tile.map.bytes()) <= worker_.shared_end(shared))
-    std::memset(to, kPoison, static_cast<size_t>(tile.map.bytes()));
-  else
+  if (blocks == 0) return expect(tile, barrier, worker_);
+  Cluster& cluster = worker_.own_cluster();
+  if (blocks >> cluster.size != 0)
     refuse(worker_, "bounds", instruction,
-           "  tma_load(): a tile of " + std::to_string(tile.map.bytes()) + " bytes at " +
-               worker_.shared_name(shared) + " goes past the end of shared memory\n",
+           "  tma_load_multicast() for a block that the cluster, of " +
+               std::to_string(cluster.size) + ", has not\n",
            cudaErrorIllegalAddress);
+  for (int rank = 0; rank < cluster.size; ++rank) {
+    if (!(blocks >> rank & 1)) continue;
+    Worker& other = *cluster.members[static_cast<size_t>(rank)];
+    Tile there = tile;
+    there.shared = other.address_in_shared(worker_.offset_in_shared(shared));
+    other.hopper->used = true;
+    other.hopper->copies.expect(there, other.address_in_shared(worker_.offset_in_shared(barrier)),
+                                worker_);
+  }
+}
+
+/// A tile is on its way to this block's shared memory.
+void TileCopies::expect(const Tile& tile, uintptr_t at, Worker& asker) {
+  Mbarriers& barriers = worker_.hopper->mbarriers;
+  Mbarrier& barrier = barriers.find(at, "tma_load() with the barrier", asker, tile.instruction);
+  if (!barrier.is_shown)
+    refuse(asker, "barrier", tile.instruction,
+           "  tma_load(): the TMA unit may not see " + barriers.name(barrier) +
+               " yet\n  likely: barrier_init_fence() is missing after barrier_init(), in the same "
+               "thread\n");
+  const size_t bytes = static_cast<size_t>(tile.map.bytes());
+  if (worker_.checks)
+    worker_.checks->unit_access(tile.shared, bytes, AccessKind::tile_begins, 0, nullptr,
+                                tile.instruction, &asker == &worker_ ? nullptr : asker.checks);
+  if (!worker_.is_shared_range(tile.shared, bytes))
+    refuse(asker, "bounds", tile.instruction,
+           "  tma_load(): a tile of " + std::to_string(bytes) + " bytes at " +
+               worker_.shared_name(tile.shared) + " goes past the end of shared memory\n",
+           cudaErrorIllegalAddress);
+  std::memset(reinterpret_cast<void*>(tile.shared), kPoison, bytes);
   loads_.push_back({tile, &barrier});
 }
 
@@ -249,11 +271,11 @@ void TileCopies::end_block() {
 // ---- What kernels call
 
 void tma_load(void* to, const void* map, uint64_t* barrier, const int* at, int dimensions,
-              unsigned) {
+              unsigned blocks) {
   Worker& worker = hopper_worker("tma_load()");
   const SimulatorScope scope;
   worker.settle();
-  worker.hopper->copies.load(to, map, barrier, at, dimensions, __builtin_return_address(0));
+  worker.hopper->copies.load(to, map, barrier, at, dimensions, blocks, __builtin_return_address(0));
 }
 void tma_store(const void* map, const void* from, const int* at, int dimensions) {
   Worker& worker = hopper_worker("tma_store()");

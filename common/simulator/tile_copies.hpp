@@ -18,8 +18,9 @@ class TileCopies {
   explicit TileCopies(Worker& worker) : worker_(worker) {}
   void begin_block();
 
+  /// `blocks`: a bit for each block of the cluster that gets the tile; 0: this one.
   void load(void* to, const void* map, uint64_t* barrier, const int* at, int dimensions,
-            const void* instruction);
+            unsigned blocks, const void* instruction);
   void store(const void* map, const void* from, const int* at, int dimensions,
              const void* instruction);
   void commit();
@@ -52,6 +53,7 @@ class TileCopies {
   };
   Tile tile_of(const void* map, const int* at, int dimensions, uintptr_t shared, const char* what,
                const void* instruction);
+  void expect(const Tile& tile, uintptr_t barrier, Worker& asker);
   void land(const Load& load);
   void read(Store& store);
   void write(const Store& store);

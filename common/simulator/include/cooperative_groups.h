@@ -1,11 +1,18 @@
-// Cooperative groups (CUDA C++ Programming Guide, "Cooperative Groups"): blocks here, groups within
-// a warp in cooperative_groups/lanes.h. A barrier of the whole grid is not on the CPU backend, and
-// of a cluster of blocks only the names are: a kernel that uses one compiles, and this_cluster()
-// ends its launch. A step that cannot do without says so in its entry in the chapter's list.
+// Cooperative groups (CUDA C++ Programming Guide, "Cooperative Groups"): blocks and clusters here,
+// groups within a warp in cooperative_groups/lanes.h. A barrier of the whole grid is not on the CPU
+// backend.
 #pragma once
 
 #include <cooperative_groups/lanes.h>
 #include "device_functions.h"
+
+namespace simulator {
+uint32_t cluster_rank();  // cluster.cpp
+uint32_t cluster_size();
+void cluster_arrive();
+void cluster_wait();
+void* cluster_map(void* shared, uint32_t block);
+}  // namespace simulator
 
 namespace cooperative_groups {
 
@@ -102,18 +109,30 @@ inline grid_group this_grid() {
 class cluster_group {
  public:
   struct arrival_token {};
-  unsigned int num_blocks() const { __trap(); }
-  unsigned int block_rank() const { __trap(); }
-  void sync() const { __trap(); }
-  arrival_token barrier_arrive() const { __trap(); }
-  void barrier_wait(arrival_token&& = {}) const { __trap(); }
+  static unsigned int num_blocks() { return simulator::cluster_size(); }
+  static unsigned int block_rank() { return simulator::cluster_rank(); }
+  static unsigned int num_threads() { return num_blocks() * thread_block::num_threads(); }
+  static unsigned int size() { return num_threads(); }
+  static unsigned int thread_rank() {
+    return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+  }
+  __forceinline__ static void sync() {
+    simulator::cluster_arrive();
+    simulator::cluster_wait();
+  }
+  __forceinline__ static arrival_token barrier_arrive() {
+    simulator::cluster_arrive();
+    return {};
+  }
+  __forceinline__ static void barrier_wait(arrival_token&& = {}) { simulator::cluster_wait(); }
   template <class T>
-  T* map_shared_rank(T*, int) const {
-    __trap();
+  __forceinline__ static T* map_shared_rank(T* shared, int block) {
+    return static_cast<T*>(simulator::cluster_map(const_cast<std::remove_cv_t<T>*>(shared),
+                                                  static_cast<uint32_t>(block)));
   }
 };
 inline cluster_group this_cluster() {
-  __trap();
+  return {};
 }
 
 inline void sync(const thread_block&, SIMULATOR_WHERE) {

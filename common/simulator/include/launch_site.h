@@ -36,6 +36,7 @@ struct Launch {
   cudaStream_t stream;
   const Argument* arguments;  // in the order of the parameters
   size_t argument_count;
+  dim3 cluster = {1, 1, 1};  // blocks
 };
 
 /// Runs `call(context)` once for each thread of the grid; `context` is an object of that many
@@ -134,6 +135,34 @@ __attribute__((error("inline PTX (asm) is not on the CPU backend: docs/try.md li
 inline_ptx();
 
 }  // namespace simulator
+
+/// A launch with attributes; the one that is here is the size of a cluster.
+template <class... P, class... A>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(P...),
+                               A&&... arguments) {
+  const std::tuple<P...> values(std::forward<A>(arguments)...);
+  const void* const address = reinterpret_cast<const void*>(kernel);
+  const auto thread = [=]() SIMULATOR_UNCHECKED { std::apply(kernel, values); };
+  const auto listed = std::apply(
+      [](const P&... value) {
+        return std::array<simulator::Argument, sizeof...(P)>{simulator::as_argument(value)...};
+      },
+      values);
+  simulator::Launch launch{
+      simulator::kernel_name(address), address,        config->gridDim, config->blockDim,
+      config->dynamicSmemBytes,        config->stream, listed.data(),   listed.size()};
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id != cudaLaunchAttributeClusterDimension) return cudaErrorInvalidValue;
+    const auto& cluster = attribute.val.clusterDim;
+    launch.cluster = dim3(cluster.x, cluster.y, cluster.z);
+  }
+  simulator::launch(
+      launch,
+      [](const void* context) SIMULATOR_UNCHECKED { (*static_cast<decltype(&thread)>(context))(); },
+      &thread, sizeof thread);
+  return cudaPeekAtLastError();
+}
 
 /// `arguments` has the address of each. (Of a kernel that is cast to void* the parameters are not
 /// known: the translator drops the cast.)

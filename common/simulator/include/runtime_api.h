@@ -39,6 +39,7 @@ enum cudaError {
   cudaErrorLaunchFailure = 719,
   cudaErrorCooperativeLaunchTooLarge = 720,
   cudaErrorNotSupported = 801,
+  cudaErrorInvalidClusterSize = 912,
   cudaErrorUnknown = 999,
 };
 typedef enum cudaError cudaError_t;
@@ -220,8 +221,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*ke
       blocks, reinterpret_cast<const void*>(kernel), block_size, dynamic_shared);
 }
 
-// A launch with attributes. The one attribute here is the size of a cluster, and the simulator has
-// no clusters: it always refuses.
+// A launch with attributes (cudaLaunchKernelEx: launch_site.h).
 enum cudaLaunchAttributeID { cudaLaunchAttributeClusterDimension = 4 };
 union cudaLaunchAttributeValue {
   struct {
@@ -239,13 +239,13 @@ struct cudaLaunchConfig_t {
   cudaLaunchAttribute* attrs;
   unsigned numAttrs;
 };
-template <class... P, class... A>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t*, void (*)(P...), A&&...) {
-  return cudaErrorNotSupported;
-}
+/// How many clusters the device runs at once.
+cudaError_t simulator_active_clusters(int* clusters, const void* kernel,
+                                      const cudaLaunchConfig_t* config);
 template <class... P>
-cudaError_t cudaOccupancyMaxActiveClusters(int*, void (*)(P...), const cudaLaunchConfig_t*) {
-  return cudaErrorNotSupported;
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, void (*kernel)(P...),
+                                           const cudaLaunchConfig_t* config) {
+  return simulator_active_clusters(clusters, reinterpret_cast<const void*>(kernel), config);
 }
 
 #include "runtime_settings.h"

@@ -15,11 +15,6 @@ inline void need_sm_90a() {
   if (!reason.empty()) SKIP(reason);
 }
 
-inline void need_clusters() {
-  need_sm_90a();
-  if (!tutorial::device_has_clock()) SKIP("clusters are not on the CPU backend yet");
-}
-
 template <class T>
 T narrow_to(float value) {
   if constexpr (std::is_same_v<T, __half>)

@@ -71,7 +71,7 @@ __global__ void multicast(const __grid_constant__ CUtensorMap map, float* out) {
 }  // namespace
 
 TEST_CASE("clusters: ranks, and each other's shared memory", "[hopper][cluster]") {
-  need_clusters();
+  need_sm_90a();
   for (const int size : {1, 2, 4, 8}) {
     const int blocks = 3 * size;
     const auto got = run_kernel<int>(blocks, [&](int* out) {
@@ -86,7 +86,7 @@ TEST_CASE("clusters: ranks, and each other's shared memory", "[hopper][cluster]"
 }
 
 TEST_CASE("clusters: by cooperative groups", "[hopper][cluster]") {
-  need_clusters();
+  need_sm_90a();
   const auto got = run_kernel<int>(
       8 * 64, [&](int* out) { launch_clusters(reads, 4, dim3(8), dim3(64), 64 * 4, out); });
   for (int i = 0; i < 8 * 64; ++i) {
@@ -96,7 +96,7 @@ TEST_CASE("clusters: by cooperative groups", "[hopper][cluster]") {
 }
 
 TEST_CASE("clusters: one load for all their blocks", "[hopper][cluster]") {
-  need_clusters();
+  need_sm_90a();
   std::vector<float> rows(32 * 8);
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
   const DeviceBuffer<float> in(rows);

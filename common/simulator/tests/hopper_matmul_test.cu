@@ -154,7 +154,7 @@ TEST_CASE("a product with TMA and wgmma", "[hopper]") {
   check<1>(1, 8, 8);
 }
 TEST_CASE("a product with TMA and wgmma, in clusters", "[hopper][cluster]") {
-  need_clusters();
+  need_sm_90a();
   check<2>(256, 128, 64);
   check<2>(256, 136, 400);
   check<2>(300, 136, 72);
