@@ -34,18 +34,13 @@ TEST_CASE("tensor cores: every step is right for every shape", "[shapes]") {
                           {136, 264, 72},   // … with rows that allow 16-byte accesses
                           {132, 268, 76},   // … 8-byte accesses
                           {130, 266, 74},   // … 4-byte accesses
-                          {20, 40, 2},
-                          {24, 24, 8},  // K less than one instruction's
-                          {9, 8, 16},
-                          {9, 24, 200},   // K of several tiles and a tail
-                          {30, 41, 301},  // … whose rows begin anywhere
-                          {1, 130, 7},
-                          {130, 1, 7},  // one row, one column
-                          {1, 1, 1},
-                          {0, 5, 3},
-                          {5, 0, 3},
-                          {0, 0, 0},
-                          {5, 35, 0}})
+                          {20, 40, 2},     {24, 24, 8},   // K less than one instruction's
+                          {9, 8, 16},      {9, 24, 200},  // K of several tiles and a tail
+                          {30, 41, 301},                  // … whose rows begin anywhere
+                          {30, 41, 104},  // rows of A allow 16-byte accesses, rows of B do not
+                          {30, 48, 101},  // … and the other way round
+                          {1, 130, 7},     {130, 1, 7},  // one row, one column
+                          {1, 1, 1},       {0, 5, 3},    {5, 0, 3}, {0, 0, 0}, {5, 35, 0}})
     check_step(step, shape);
 }
 
