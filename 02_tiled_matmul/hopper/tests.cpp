@@ -59,11 +59,11 @@ TEST_CASE("hopper: every step gives NaN for 0 times infinity, and infinity for o
   check_step(step, {M, N, K}, A, B);
 }
 
-// More tiles of 128 × 256 than multiprocessors, and of 256 × 256 than pairs: blocks have several,
-// some one more than others, and the last strip is less high.
+// More tiles of 128 × 256 than multiprocessors, and of 256 × 256 than pairs of them: some blocks
+// have two, and use each stage in both. There are two strips, of 2048 rows and of fewer.
 TEST_CASE("hopper: every step is right with several tiles a block", "[shapes]") {
   const auto step = EACH_STEP(steps);
-  check_step(step, {520, 11800, 72});
+  check_step(step, {2056, 1800, 200});
 }
 
 TEST_CASE("hopper: by_shape takes the tile with which the device is done first") {

@@ -1,6 +1,6 @@
 """The figures of chapter 02's part hopper: who waits for whom, what a descriptor says, who has the registers, and what a
 cluster shares."""
-from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, RED, SOLID, Figure, figure
+from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, RED, Figure, figure
 
 
 def span(fig, x, y, width, words, color, fill=HALF, height=26, size=11.5):
@@ -22,12 +22,10 @@ def time_line():
     # The producer: four stages at once, then one whenever one is empty.
     y = rows["producer"]
     for stage in range(4):
-        span(fig, left + stage * 20, y, 20, stage, ORANGE)
+        span(fig, left + stage * 20, y, 20, str(stage), ORANGE)
     for i in range(8):
-        x = left + 182 + i * unit
-        span(fig, left + 80 + i * unit if i else left + 80, y, 0, "", ORANGE, 0)
-        span(fig, x - 20, y, 20, i % 4, ORANGE, HALF if i < 2 else SOLID)
-    fig.text(left + 88, y + 13, "waits: empty 0", 11, middle=True)
+        span(fig, left + 162 + i * unit, y, 20, str(i % 4), ORANGE, HALF if i < 2 else PALE)
+    fig.text(left + 88, y + 13, "waits", 11, middle=True)
     # The tiles on their way.
     y = rows["TMA, loads"]
     for i in range(4):
@@ -42,7 +40,7 @@ def time_line():
             span(fig, x + i * unit, y, unit, f"stage {i % 4}", GREEN, HALF)
         span(fig, x + 6 * unit, y, 58, "C to boxes", PURPLE, HALF)
         for i in range(4):
-            span(fig, x + 6 * unit + 58 + i * unit, y, unit, f"stage {(i + 2) % 4}", GREEN, SOLID)
+            span(fig, x + 6 * unit + 58 + i * unit, y, unit, f"stage {(i + 2) % 4}", GREEN, PALE)
     y = rows["TMA, stores"]
     span(fig, left + 66 + 6 * unit + 30, y, 120, "C to global memory", PURPLE, PALE)
     # Who waits for whom.
@@ -52,9 +50,8 @@ def time_line():
     fig.arrow(left + 66 + 6 * unit + 40, rows["consumer 2"] + 28, left + 66 + 6 * unit + 40, y - 2, PURPLE)
     fig.line(left + 66 + 6 * unit, 24, left + 66 + 6 * unit, 290, GREY, 1, "4 3")
     fig.text(left + 60 + 6 * unit, 286, "this tile of C: six steps of K", 12, anchor="end")
-    fig.text(left + 72 + 6 * unit, 286, "the next tile: its stages came during the last steps", 12)
-    fig.text(8, 318, "One step of K takes the tensor cores as long as 128 · 256 · 64 products; a copy may take some times as long, "
-                     "as long as four are under way.", 12)
+    fig.text(left + 72 + 6 * unit, 286, "the next tile: its stages are full already", 12)
+    fig.text(8, 318, "Numbers are stages of the ring. A copy may take longer than a step's products: four are under way.", 12)
     return fig
 
 
