@@ -18,8 +18,8 @@ constexpr int THREADS = WARPS * 32;
 __device__ int place(int row, int col) {
   int chunk = col / CHUNK;
   // ---- your code, about 3 lines: the chunks of a row in another order, which depends on the row
-  const int turn = row % 8;  // for eight rows below one another eight different numbers
-  // With each of them XOR gives eight chunks eight places, and the same XOR finds them again.
+  const int rows_at_once = 8;  // of one chunk: these must lie in different banks
+  const int turn = row % rows_at_once;
   chunk ^= turn;
   // ----
   return row * SIDE + chunk * CHUNK + col % CHUNK;
