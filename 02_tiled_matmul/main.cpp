@@ -8,6 +8,7 @@
 #include "common/kernel/check.hpp"
 #include "common/measure/row_major_blas.hpp"
 #include "common/program/chapter.hpp"
+#include "hopper/hopper.hpp"
 #include "tensor_cores/tensor_cores.hpp"
 #include "tf32/tf32.hpp"
 
@@ -97,6 +98,8 @@ int main(int argc, char** argv) {
         tutorial::tiled_matmul::body},
        {"tensor_cores", "C = A·B on tensor cores: bf16 in, fp32 added up, fp32 or bf16 out",
         tutorial::tiled_matmul::tensor_cores::body},
+       {"hopper", "the same on compute capability 9.0: TMA, wgmma, clusters",
+        tutorial::tiled_matmul::hopper::body},
        {"tf32", "float32 matrices on tensor cores: one and three products of TF32 numbers",
         tutorial::tiled_matmul::tf32::body}});
 }

@@ -50,7 +50,7 @@ template <class Tile, int THREADS, int WIDTH>
 __device__ void load_tile(bf16* tile, const bf16* X, int64_t rows, int64_t cols, int64_t row0,
                           int64_t col0) {
   constexpr int ACROSS = Tile::COLS / WIDTH, APART = THREADS / ACROSS;  // threads, rows
-  constexpr int COUNT = Tile::ROWS / APART, BATCH = COUNT < 16 ? COUNT : 16;
+  constexpr int COUNT = Tile::ROWS / APART, BATCH = COUNT < 8 ? COUNT : 8;
   static_assert(THREADS % ACROSS == 0 && Tile::ROWS % APART == 0 && COUNT % BATCH == 0);
   const int row = threadIdx.x / ACROSS, col = threadIdx.x % ACROSS * WIDTH;
   const bf16* from = X + (row0 + row) * cols + col0 + col;

@@ -21,7 +21,7 @@ Row row_of(bool c_is_bf16, Row row, const Launch& launch) {
 
 }  // namespace
 
-void body(Chapter& chapter) {
+void run_steps(Chapter& chapter, const std::vector<Step<Launcher>>& steps, Symbols* symbols) {
   int64_t M, N, K;
   bool c_is_bf16 = false;
   chapter.size("--m", M, {.gpu = 4096, .cpu = 256}, "rows of A and C");
@@ -48,7 +48,7 @@ void body(Chapter& chapter) {
   const std::vector<bf16> narrow_a = narrowed<bf16>(input_a.host()),
                           narrow_b = narrowed<bf16>(input_b.host());
   const DeviceBuffer<bf16> a(narrow_a), b(narrow_b);
-  chapter.symbols(symbols_of(a.data(), b.data(), of_type, M, N, K));
+  chapter.symbols(symbols(a.data(), b.data(), of_type, M, N, K));
 
   // The whole result where the host can afford a reference. Else some rows of it, from all over C,
   // and the others by their sums with random signs.
@@ -75,6 +75,10 @@ void body(Chapter& chapter) {
   chapter.vendor(row_of(c_is_bf16, {.name = "cuBLAS"}, [&](Output C) {
     std::visit([&](auto* to) { row_major_gemm(handle, M, N, K, a.data(), b.data(), to); }, C);
   }));
+}
+
+void body(Chapter& chapter) {
+  run_steps(chapter, steps, symbols_of);
 }
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

@@ -47,6 +47,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     load_tile<TileA, THREADS, WIDTH>(As, A, M, K, row0, k0);
     load_tile<TileB, THREADS, WIDTH>(Bs, B, K, N, k0, col0);
     __syncthreads();
+#pragma unroll 1  // more would not fit into 128 registers
     for (int k = 0; k < BK; k += SIDE) {
       // Which lane holds what of a fragment is the hardware's affair. All lanes come to each call.
       FragmentA a[WM / SIDE];

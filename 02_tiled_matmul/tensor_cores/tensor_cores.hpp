@@ -105,10 +105,12 @@ bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int shared_byt
 /// The letters in the steps' headers: the sizes; E, the bytes of an element of C; rows of A and B
 /// LDA and LDB elements apart where steps 10 and 11 read them, and whether these copy A (PA is 1)
 /// and B (PB); step 11's tile, BM × BN.
-std::map<std::string, int64_t> symbols_of(const bf16* A, const bf16* B, Output C, int64_t M,
-                                          int64_t N, int64_t K);
+using Symbols = std::map<std::string, int64_t>(const bf16* A, const bf16* B, Output C, int64_t M,
+                                               int64_t N, int64_t K);
+Symbols symbols_of;
 
-/// The program's part (program.cpp).
+/// The program's part (program.cpp), and the same for other steps.
 void body(Chapter& chapter);
+void run_steps(Chapter& chapter, const std::vector<Step<Launcher>>& steps, Symbols* symbols);
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

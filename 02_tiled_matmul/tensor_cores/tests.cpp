@@ -4,58 +4,13 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "common/measure/row_major_blas.hpp"
 #include "common/testing/asked_for.hpp"
 #include "common/testing/program_run.hpp"
-#include "common/testing/testing.hpp"
+#include "tensor_cores/check_step.hpp"
 #include "tensor_cores/operands.hpp"
 
 namespace tutorial::tiled_matmul::tensor_cores {
 namespace {
-
-struct Shape {
-  int64_t M, N, K;
-};
-
-// How far A, B and C begin, in elements, from an address that is a multiple of 256 bytes.
-struct Offsets {
-  int64_t a = 0, b = 0, c = 0;
-};
-
-std::vector<float> bf16_values(std::vector<int64_t> shape, uint64_t seed) {
-  return rounded_to<bf16>(make_values(shape, Init::normal, seed));
-}
-
-/// Does the step need more shared memory than the device has?
-bool is_too_large_here(const Step<Launcher>& step) {
-  return is_device_too_small(step.name, [&] { step.launch(nullptr, nullptr, Output(), 0, 0, 0); });
-}
-
-void check_step(const Step<Launcher>& step, Shape shape, const std::vector<float>& A,
-                const std::vector<float>& B, Offsets offsets = {}) {
-  if (is_too_large_here(step)) return;
-  const auto [M, N, K] = shape;
-  INFO(step.name << " M=" << M << " N=" << N << " K=" << K << " offsets " << offsets.a << ", "
-                 << offsets.b << ", " << offsets.c);
-  const DeviceBuffer<bf16> a(narrowed<bf16>(A), offsets.a), b(narrowed<bf16>(B), offsets.b);
-  const Expected want = reference(A, B, N, K, all_rows(M));
-  const Layout layout = {.rows = M, .cols = N, .tile = step.tile};
-  check_launch([&](float* C) { step.launch(a.data(), b.data(), C, M, N, K); }, want, layout,
-               offsets.c);
-  INFO("C in bf16");
-  check_launch([&](bf16* C) { step.launch(a.data(), b.data(), C, M, N, K); }, in_bf16(want), layout,
-               offsets.c);
-}
-
-void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets = {}) {
-  check_step(step, shape, bf16_values({shape.M, shape.K}, 1), bf16_values({shape.K, shape.N}, 2),
-             offsets);
-}
-
-void cublas(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
-  static const CublasHandle handle;
-  std::visit([&](auto* to) { row_major_gemm(handle, M, N, K, A, B, to); }, C);
-}
 
 std::vector<Step<Launcher>> steps_and_cublas() {
   std::vector<Step<Launcher>> all = steps;
@@ -79,18 +34,13 @@ TEST_CASE("tensor cores: every step is right for every shape", "[shapes]") {
                           {136, 264, 72},   // … with rows that allow 16-byte accesses
                           {132, 268, 76},   // … 8-byte accesses
                           {130, 266, 74},   // … 4-byte accesses
-                          {20, 40, 2},
-                          {24, 24, 8},  // K less than one instruction's
-                          {9, 8, 16},
-                          {9, 24, 200},   // K of several tiles and a tail
-                          {30, 41, 301},  // … whose rows begin anywhere
-                          {1, 130, 7},
-                          {130, 1, 7},  // one row, one column
-                          {1, 1, 1},
-                          {0, 5, 3},
-                          {5, 0, 3},
-                          {0, 0, 0},
-                          {5, 35, 0}})
+                          {20, 40, 2},     {24, 24, 8},   // K less than one instruction's
+                          {9, 8, 16},      {9, 24, 200},  // K of several tiles and a tail
+                          {30, 41, 301},                  // … whose rows begin anywhere
+                          {30, 41, 104},  // rows of A allow 16-byte accesses, rows of B do not
+                          {30, 48, 101},  // … and the other way round
+                          {1, 130, 7},     {130, 1, 7},  // one row, one column
+                          {1, 1, 1},       {0, 5, 3},    {5, 0, 3}, {0, 0, 0}, {5, 35, 0}})
     check_step(step, shape);
 }
 

@@ -7,7 +7,6 @@
 //                 brought whole)
 // shared memory   37.0 KB a block
 // block           256 threads for 128 × 128 elements of C
-// H200            (not measured yet)
 #include "common/kernel/check.hpp"
 #include "common/kernel/mma.cuh"
 #include "tf32/launch_checks.hpp"

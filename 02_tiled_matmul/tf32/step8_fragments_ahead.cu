@@ -6,7 +6,6 @@
 //                 brought whole)
 // shared memory   52.0 KB a block
 // block           128 threads for 64 × 128 elements of C
-// H200            (not measured yet)
 #include <type_traits>
 
 #include "common/kernel/check.hpp"

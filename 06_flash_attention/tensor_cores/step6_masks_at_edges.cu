@@ -148,11 +148,11 @@ __global__ void __launch_bounds__(THREADS)
     __syncthreads();  // nobody reads K any more
     begin_copy(K, k, j + 1);
     if (j < seen) {
+      if (j >= whole)
 #pragma unroll
-      for (int m = 0; m < TALL; ++m) {
-        if (j >= whole) hide_masked(S[m], shape, first + m * 16, int64_t{j} * Bc);
-        softmax(S[m], rows[m], scale);
-      }
+        for (int m = 0; m < TALL; ++m) hide_masked(S[m], shape, first + m * 16, int64_t{j} * Bc);
+#pragma unroll
+      for (int m = 0; m < TALL; ++m) softmax(S[m], rows[m], scale);
     }
     wait_for_last_but_one();  // V's tile j
     if (j < seen) multiply_values<Tile>(rows, S, V);

@@ -145,11 +145,11 @@ __global__ void __launch_bounds__(THREADS)
     const bf16* const K = stages + j % 2 * Tile::STAGE;
     float S[TALL][Bc / 8][4] = {};
     multiply_keys<Tile>(S, Q + warp_row * D, K);
+    if (j >= whole)
 #pragma unroll
-    for (int m = 0; m < TALL; ++m) {
-      if (j >= whole) hide_masked(S[m], shape, first + m * 16, int64_t{j} * Bc);
-      softmax(S[m], rows[m], scale);
-    }
+      for (int m = 0; m < TALL; ++m) hide_masked(S[m], shape, first + m * 16, int64_t{j} * Bc);
+#pragma unroll
+    for (int m = 0; m < TALL; ++m) softmax(S[m], rows[m], scale);
     multiply_values<Tile>(rows, S, K + Bc * D);
   }
 #pragma unroll

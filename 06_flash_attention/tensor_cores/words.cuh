@@ -30,11 +30,12 @@ inline constexpr float LN_2 = 0.693147181f;   // log(x) = LN_2·log2(x)
 
 /// Where a block works: queries i0 … of head `head`. The blocks with the most keys start first.
 struct BlockOf {
-  int64_t head, kv_head, i0;
+  int head, kv_head;
+  int64_t i0;
   __device__ BlockOf(const Attention& shape, int Br) {
-    const int64_t heads = shape.B * shape.NH;
+    const unsigned heads = static_cast<unsigned>(shape.B * shape.NH);
     head = blockIdx.x % heads;
-    kv_head = head / shape.group();
+    kv_head = head / static_cast<int>(shape.group());
     i0 = (ceil_div(shape.Tq, Br) - 1 - blockIdx.x / heads) * Br;
   }
 };

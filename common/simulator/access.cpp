@@ -21,24 +21,28 @@ inline void access(const void* address, size_t bytes, bool is_store, const void*
   }
   const SimulatorScope scope;  // what is remembered of it is no memory of the kernel's (heap.cpp)
   const AccessKind kind = is_store ? AccessKind::write : AccessKind::read;
-  const auto note = [&](Access access) {
-    worker->trace->access(worker->current(), worker->call_before(instruction), access,
-                          reinterpret_cast<uintptr_t>(address), bytes);
-  };
   const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  const auto note = [&](Access access, uintptr_t where) {
+    worker->trace->access(worker->current(), worker->call_before(instruction), access, where,
+                          bytes);
+  };
   if (at - worker->device < kDeviceSpan) {
-    if (worker->trace) note(is_store ? Access::store : Access::load);
+    if (worker->trace) note(is_store ? Access::store : Access::load, at);
     if (worker->checks) worker->checks->global_access(at, bytes, kind, instruction);
   } else if (worker->is_shared(at)) {
-    if (worker->trace) note(is_store ? Access::shared_store : Access::shared_load);
+    if (worker->trace) note(is_store ? Access::shared_store : Access::shared_load, at);
     if (worker->checks) worker->checks->shared_access(at, bytes, kind, instruction);
-  } else if (worker->is_own_stack(at)) {
-    if (worker->watch_locals)
-      worker->hopper->products.local_access(at, bytes, is_store, instruction);
-  } else if (Worker* other = worker->neighbour_with(at)) {
-    if (worker->checks) other->checks->remote_access(at, bytes, kind, *worker->checks, instruction);
-  } else if (worker->checks && !worker->is_private(at)) {
-    worker->checks->foreign_access(at, bytes, kind, instruction);
+  } else if (worker->watch_locals && worker->is_own_stack(at)) {
+    worker->hopper->products.local_access(at, bytes, is_store, instruction);
+  } else if ((worker->checks || worker->trace) && !worker->is_private(at)) {
+    if (Worker* const owner = worker->owner_in_cluster(at)) {
+      if (worker->trace)
+        note(is_store ? Access::shared_store : Access::shared_load,
+             worker->own_address(at, *owner));
+      if (worker->checks) worker->checks->remote_access(*owner, at, bytes, kind, instruction);
+    } else if (worker->checks) {
+      worker->checks->foreign_access(at, bytes, kind, instruction);
+    }
   }
 }
 

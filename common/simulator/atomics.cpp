@@ -16,14 +16,8 @@ void count(const void* address, size_t bytes, const void* instruction) {
   if (worker == nullptr) return;
   const uintptr_t at = reinterpret_cast<uintptr_t>(address);
   const bool is_global = at - worker->device < simulator::kDeviceSpan;
-  if (simulator::Worker* other =
-          is_global || worker->is_shared(at) ? nullptr : worker->neighbour_with(at)) {
-    const simulator::SimulatorScope scope;
-    if (worker->checks)
-      other->checks->remote_access(at, bytes, AccessKind::atomic, *worker->checks, instruction);
-    return;
-  }
-  if (!is_global && !worker->is_shared(at)) {
+  simulator::Worker* const owner = is_global ? nullptr : worker->owner_in_cluster(at);
+  if (!is_global && !worker->is_shared(at) && !owner) {
     if (worker->checks) worker->checks->atomic_elsewhere();
     if (worker->checks && !worker->is_private(at))
       worker->checks->foreign_access(at, bytes, AccessKind::atomic, instruction);
@@ -32,10 +26,13 @@ void count(const void* address, size_t bytes, const void* instruction) {
   const simulator::SimulatorScope scope;
   if (worker->trace)
     worker->trace->access(worker->current(), worker->call_before(instruction),
-                          is_global ? Access::atomic : Access::shared_atomic, at, bytes);
+                          is_global ? Access::atomic : Access::shared_atomic,
+                          owner ? worker->own_address(at, *owner) : at, bytes);
   if (!worker->checks) return;
   if (is_global)
     worker->checks->global_access(at, bytes, AccessKind::atomic, instruction);
+  else if (owner)
+    worker->checks->remote_access(*owner, at, bytes, AccessKind::atomic, instruction);
   else
     worker->checks->shared_access(at, bytes, AccessKind::atomic, instruction);
 }
@@ -125,7 +122,8 @@ unsigned __isGlobal(const void* pointer) {
 }
 unsigned __isShared(const void* pointer) {
   return simulator::kernel_worker != nullptr &&
-         simulator::kernel_worker->is_shared(reinterpret_cast<uintptr_t>(pointer));
+         (simulator::kernel_worker->is_shared(reinterpret_cast<uintptr_t>(pointer)) ||
+          simulator::kernel_worker->owner_in_cluster(reinterpret_cast<uintptr_t>(pointer)));
 }
 
 unsigned __brev(unsigned x) {

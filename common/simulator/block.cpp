@@ -12,7 +12,6 @@
 #include <numeric>
 #include <sstream>
 
-#include "common/simulator/cluster.hpp"
 #include "common/simulator/hopper.hpp"
 #include "common/simulator/names.hpp"
 #include "common/simulator/report.hpp"
@@ -97,17 +96,21 @@ constinit thread_local std::atomic<bool> heed = false;
 constinit thread_local Worker* the_worker = nullptr;
 constinit thread_local Worker* kernel_worker = nullptr;
 
-Worker::Worker()
+Worker::Worker(Worker* leader)
     : hopper(std::make_unique<Hopper>(*this)),
+      own_progress_(leader ? nullptr : std::make_unique<Progress>(heed)),
+      progress(leader ? leader->progress : *own_progress_),
       stacks_(map_pages(kMaxThreads * kStack, PROT_NONE)),
-      signal_stack_(map_pages(kSignalStack)),
-      dynamic_shared_(map_pages(kPage + kSharedPerBlockOptin) + kPage) {
+      signal_stack_(leader ? nullptr : map_pages(kSignalStack)),
+      dynamic_shared_(map_pages(kPage + kSharedPerBlockOptin) + kPage),
+      leader_(leader) {
   mprotect(static_cast<unsigned char*>(dynamic_shared_) - kPage, kPage, PROT_NONE);
   dynamic_begin_ = reinterpret_cast<uintptr_t>(dynamic_shared_);
   static_begin_ = reinterpret_cast<uintptr_t>(thread_local_base()) + shared_begin();
   static_bytes_ = shared_owners().size();
   thread_begin_ = reinterpret_cast<uintptr_t>(thread_local_base());
   thread_bytes_ = thread_local_bytes();
+  if (leader) return;
   stack_t signal_stack{};
   signal_stack.ss_sp = signal_stack_;
   signal_stack.ss_size = kSignalStack;
@@ -116,11 +119,14 @@ Worker::Worker()
 
 Worker::~Worker() {
   abandon_fibers();
-  stack_t none{};
-  none.ss_flags = SS_DISABLE;
-  sigaltstack(&none, nullptr);
+  if (!leader_) {
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    sigaltstack(&none, nullptr);
+    munmap(signal_stack_, kSignalStack);
+  }
+  if (image_) munmap(image_, kPage + static_bytes_);
   munmap(stacks_, kMaxThreads * kStack);
-  munmap(signal_stack_, kSignalStack);
   munmap(static_cast<unsigned char*>(dynamic_shared_) - kPage, kPage + kSharedPerBlockOptin);
 }
 
@@ -136,24 +142,21 @@ void Worker::abandon_fibers() {
 
 // ---- Running a block
 
-void Worker::poison_shared() {
-  dynamic_bytes_ = grid_->launch.dynamic_shared;
-  std::memset(dynamic_shared_, kPoison, dynamic_bytes_);
+void Worker::poison_static_shared(unsigned char* begin) {
   for (const SharedArray& array : shared_arrays())
-    std::memset(thread_local_base() + array.offset, kPoison, array.bytes);
+    std::memset(begin + (array.offset - shared_begin()), kPoison, array.bytes);
 }
 
-void Worker::run_block(const Grid& grid, uint3 block, Cluster* cluster, int rank) {
+void Worker::begin_block(const Grid& grid, uint3 block) {
   grid_ = &grid;
-  cluster_ = cluster;
-  rank_ = rank;
-  blockIdx = block;
-  blockDim = grid.launch.block;
-  gridDim = grid.launch.grid;
+  block_ = block;
+  cluster_ = nullptr;
+  rank_ = 0;
+  make_current();
   const dim3& size = grid.launch.block;
-  if (has_matrix_operations) capability_ = architecture().capability;
+  capability_ = architecture().capability;
   threads_.assign(static_cast<size_t>(size.x) * size.y * size.z, Thread{});
-  next_ = finished_ = waiting_ = waiting_lanes_ = 0;
+  next_ = finished_ = waiting_ = waiting_lanes_ = at_cluster_barrier_ = 0;
   order_.clear();
   if (grid.order != 0) {
     shuffle_ = Shuffle(grid.order + block_number());
@@ -165,8 +168,10 @@ void Worker::run_block(const Grid& grid, uint3 block, Cluster* cluster, int rank
   dynamic_name_ = nullptr;
   ready_.clear();
   ready_next_ = 0;
+  lanes_at_cluster_barrier_.clear();
   fault_error_ = cudaSuccess;
-  poison_shared();
+  dynamic_bytes_ = grid.launch.dynamic_shared;
+  std::memset(dynamic_shared_, kPoison, dynamic_bytes_);
   if (checks_are_on() && own_checks_ == nullptr) own_checks_ = std::make_unique<Checks>(*this);
   checks = checks_are_on() ? own_checks_.get() : nullptr;
   if (checks)
@@ -177,31 +182,41 @@ void Worker::run_block(const Grid& grid, uint3 block, Cluster* cluster, int rank
   trace = profiling() || grid.recorder ? &own_trace_ : nullptr;
   if (trace) trace->begin_block(static_cast<int>(threads_.size()), grid.recorder);
   if (grid.recorder) grid.recorder->begin_block(block_number());
-  heed = trace != nullptr || progress.must_stop();
-  if (cluster) cluster->begin(rank, *this, static_cast<int>(threads_.size()));
-  the_worker = this;
+}
+
+void Worker::run_block(const Grid& grid, uint3 block) {
+  begin_block(grid, block);
+  poison_static_shared();
   try {
-    if (sigsetjmp(crash_return_, 1) == 0)
-      schedule();
-    else
-      throw_crash();
+    if (!run()) report_stuck();
   } catch (...) {
     abandon_fibers();
     progress.rest();
     the_worker = nullptr;
-    if (cluster_) cluster_->failed(rank);
-    cluster_ = cluster;
     throw;
   }
   progress.rest();
   the_worker = nullptr;
-  if (cluster_) cluster_->finished(rank);
-  cluster_ = cluster;
+}
+
+void Worker::make_current() {
+  blockIdx = block_;
+  blockDim = grid_->launch.block;
+  gridDim = grid_->launch.grid;
+}
+
+/// Lets the block's threads run. False if some are left and none can go on.
+bool Worker::run() {
+  heed = trace != nullptr || progress.must_stop();
+  the_worker = this;
+  if (sigsetjmp(crash_return_, 1) == 0) return schedule();
+  throw_crash();
+  return false;
 }
 
 /// New threads first, in order; then those that a barrier let go. A fiber whose thread has finished
 /// takes the next one itself, so that kernels without barriers never switch.
-void Worker::schedule() {
+bool Worker::schedule() {
   const int count = static_cast<int>(threads_.size());
   while (finished_ < count) {
     if (next_ < count) {
@@ -211,20 +226,11 @@ void Worker::schedule() {
       select(thread);
       resume(*threads_[thread].fiber);
     } else if (!hopper->go_on() && !converge()) {
-      if (!others_go_on()) report_stuck();
-      continue;
+      return false;
     }
     if (fault_error_ != cudaSuccess) throw Fault(fault_error_, fault_);
-    if (cluster_) cluster_->advanced();
   }
   if (hopper->used) hopper->end_block();
-}
-
-/// Other blocks of the cluster run until it is this one's turn again. False: none can.
-bool Worker::others_go_on() {
-  if (cluster_ == nullptr || cluster_->size == 1) return false;
-  if (!cluster_->pass(rank_)) return false;
-  if (cluster_->has_failed) throw Fault(cudaSuccess, "");
   return true;
 }
 
@@ -324,24 +330,6 @@ void Worker::select(int thread) {
                index / (blockDim.x * blockDim.y)};
 }
 
-Cluster& Worker::own_cluster() {
-  if (cluster_ == nullptr) {
-    if (of_one_ == nullptr) of_one_ = std::make_unique<Cluster>(1);
-    cluster_ = of_one_.get();
-    cluster_->begin(0, *this, static_cast<int>(threads_.size()) - finished_);
-  }
-  return *cluster_;
-}
-
-void Worker::cluster_passed(int times) {
-  threads_[current_].cluster_times = times;
-  if (checks) checks->cluster_passed(times);
-}
-
-Worker* Worker::neighbour_with(uintptr_t address) const {
-  return cluster_ ? cluster_->owner(address) : nullptr;
-}
-
 void Worker::wait_for(const Waiting& what) {
   settle();
   Thread& self = threads_[current_];
@@ -360,8 +348,6 @@ void Worker::on_thread_finished(int thread) {
   threads_[thread].state = State::finished;
   ++finished_;
   if (checks) checks->thread_left(thread);
-  if (checks && cluster_ && finished_ == static_cast<int>(threads_.size())) checks->block_left();
-  if (cluster_) cluster_->thread_left(*this, thread);
   if (trace) trace->settle();
   // The lanes that wait for each other no longer wait for this one.
   const int warp = thread / 32 * 32;
@@ -371,6 +357,8 @@ void Worker::on_thread_finished(int thread) {
   if (trace && living_lanes(warp) == 0) trace->warp_finished(warp / 32);
   // Nor do those at a barrier, which waits for the threads that are still there.
   if (waiting_ > 0 && waiting_ + finished_ == static_cast<int>(threads_.size())) finish_barrier();
+  if (cluster_) cluster_->leave(threads_[thread].arrivals > cluster_->phase());
+  if (cluster_ && checks && has_left()) checks->block_left();
 }
 
 /// Those of a warp that have not finished: a bit a lane. `first` is the warp's first thread.
@@ -415,7 +403,7 @@ void Worker::finish_barrier() {
   if (first.barrier_kind == BarrierKind::all) result = trues == waiting_;
   if (first.barrier_kind == BarrierKind::any) result = trues > 0;
   if (finished_ > 0 && checks)
-    checks->barrier_without(finished_, name_of(first.barrier_kind), first.where);
+    checks->barrier_without(finished_, name_of(first.barrier_kind), place_of(first.where));
   for (int t = 0; t < static_cast<int>(threads_.size()); ++t) {
     if (threads_[t].state == State::finished) continue;
     threads_[t].predicate = result;
@@ -643,10 +631,11 @@ std::string Worker::where_am_i(int thread) const {
 }
 
 uint32_t Worker::block_number() const {
-  return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+  const dim3& grid = grid_->launch.grid;
+  return block_.x + grid.x * (block_.y + grid.y * block_.z);
 }
 std::string Worker::block_text() const {
-  return "block " + triple(blockIdx);
+  return "block " + triple(block_);
 }
 
 std::string Worker::place(uint32_t thread, uint32_t block) const {
@@ -659,14 +648,18 @@ std::string Worker::place_of_running_thread() const {
 
 /// Of what a waiting thread waits at.
 SourcePlace Worker::place_of_operation(const Thread& thread) const {
-  if (thread.state == State::at_barrier || thread.warp_kind != WarpKind::matrix)
-    return place_of(thread.where);
+  const bool by_instruction =
+      thread.state == State::at_cluster_barrier ||
+      (thread.state != State::at_barrier && thread.warp_kind == WarpKind::matrix);
+  if (!by_instruction) return place_of(thread.where);
   return source_place(static_cast<const char*>(thread.instruction) - 1);
 }
 
 /// "left the kernel", "wait at a shuffle  file.cu:33   text for the lanes 0xff".
 std::string Worker::place_of_thread(const Thread& thread) const {
   if (thread.state == State::finished) return "left the kernel";
+  if (thread.state == State::at_cluster_barrier)
+    return "wait at the barrier of the cluster  " + line_with_text(place_of_operation(thread));
   if (thread.state == State::waiting)
     return "wait at " + thread.waits_for->what() + "  " +
            source_line_with_text(static_cast<const char*>(thread.waits_for->instruction) - 1);
@@ -709,53 +702,72 @@ std::string Worker::why_absent(int thread, int lane) const {
   return "the mask does not name it";
 }
 
-/// Nobody can go on: says where the threads are.
-void Worker::report_stuck() {
+/// "  224 threads wait at …  first: thread (2,0)", a line for each place.
+std::string Worker::groups_of_threads() const {
   struct Group {
     int count = 0, first = 0;
   };
   std::map<std::string, Group> groups;
-  bool lanes_missing = false, matrix = false;
   for (int t = 0; t < static_cast<int>(threads_.size()); ++t) {
-    const bool at_operation = threads_[t].state == State::at_warp_operation;
-    lanes_missing |= at_operation;
-    matrix |= at_operation && threads_[t].warp_kind == WarpKind::matrix;
     Group& group = groups[place_of_thread(threads_[t])];
     if (group.count++ == 0) group.first = t;
   }
-  std::ostringstream text;
-  text << "barrier in " << grid_->launch.kernel << ", block " << triple(blockIdx)
-       << ": its threads wait for each other\n";
-  std::string missing;
+  std::string text, missing;
   for (const auto& [place, group] : groups) {
     const dim3& size = grid_->launch.block;
     const unsigned f = static_cast<unsigned>(group.first);
-    text << "  " << group.count << (group.count == 1 ? " thread " : " threads ") << place
-         << "  first: thread " << triple({f % size.x, f / size.x % size.y, f / (size.x * size.y)})
-         << "\n";
+    text += "  " + std::to_string(group.count) + (group.count == 1 ? " thread" : " threads") +
+            (is_alone() ? "" : " of " + block_text()) + " " + place + "  first: thread " +
+            triple({f % size.x, f / size.x % size.y, f / (size.x * size.y)}) + "\n";
     if (threads_[group.first].state == State::at_warp_operation)
       missing += missing_lanes(group.first);
   }
-  text << missing;
-  const Waiting* most = nullptr;
-  for (const Thread& thread : threads_)
-    if (thread.state == State::waiting &&
-        (most == nullptr || thread.waits_for->weight() > most->weight()))
-      most = thread.waits_for;
-  if (most != nullptr)
-    text << most->likely();
+  return text + missing;
+}
+
+/// Nobody can go on: says where the threads are.
+void Worker::report_stuck() {
+  const auto any = [&](auto is) { return std::any_of(threads_.begin(), threads_.end(), is); };
+  const bool lanes_missing =
+      any([](const Thread& thread) { return thread.state == State::at_warp_operation; });
+  const bool matrix = any([](const Thread& thread) {
+    return thread.state == State::at_warp_operation && thread.warp_kind == WarpKind::matrix;
+  });
+  std::string text =
+      "barrier in " + std::string(grid_->launch.kernel) + ", " +
+      (is_alone() ? block_text() : "the cluster of " + cluster_->blocks()[0]->block_text()) +
+      ": its threads wait for each other\n";
+  bool at_cluster_barrier = false;
+  const Waiting* waiting = nullptr;
+  const std::vector<Worker*> alone = {this};
+  for (const Worker* block : is_alone() ? alone : cluster_->blocks()) {
+    text += block->groups_of_threads();
+    for (const Thread& thread : block->threads_) {
+      at_cluster_barrier |= thread.state == State::at_cluster_barrier;
+      if (thread.state == State::waiting &&
+          (waiting == nullptr || thread.waits_for->weight() > waiting->weight()))
+        waiting = thread.waits_for;
+    }
+  }
+  if (waiting)
+    text += waiting->likely();
   else if (matrix)
-    text << "  likely: it stands in a branch or a loop that not all lanes of the warp take; all 32 "
-            "must come to the same one\n";
+    text +=
+        "  likely: it stands in a branch or a loop that not all lanes of the warp take; all 32 "
+        "must come to the same one\n";
   else if (lanes_missing)
-    text
-        << "  likely: a shuffle, vote or __syncwarp() stands in a branch that not all lanes of its "
-           "mask take\n";
+    text +=
+        "  likely: a shuffle, vote or __syncwarp() stands in a branch that not all lanes of its "
+        "mask take\n";
+  else if (at_cluster_barrier)
+    text +=
+        "  likely: a barrier of the cluster stands in a branch that not all its threads take; all "
+        "threads of all its blocks must arrive at it\n";
   else
-    text << "  likely: a branch that differs between threads has a __syncthreads() in it; the "
-            "threads "
-            "of a block must meet at the same one\n";
-  throw Fault(cudaErrorLaunchFailure, text.str());
+    text +=
+        "  likely: a branch that differs between threads has a __syncthreads() in it; the threads "
+        "of a block must meet at the same one\n";
+  throw Fault(cudaErrorLaunchFailure, text);
 }
 
 // ---- Crashes
@@ -843,6 +855,7 @@ void Worker::declare_shared(const char* name, uintptr_t array, size_t bytes,
     all += known.bytes;
   }
   declared_.push_back({name, array, bytes, &shape});
+  if (cluster_) cluster_->add_array(array - static_begin_, bytes);
   if (checks) checks->declare(array);
   if (grid_->recorder) grid_->recorder->declare_shared(name, array, bytes, shape, false);
   // The launch has counted the kernel's own arrays only, not those of the functions that it calls.
@@ -879,6 +892,8 @@ void* Worker::declare_dynamic_shared_of_file(const char* name, const SharedShape
 
 std::string Worker::shared_name(uintptr_t address) const {
   const std::string start = "shared memory ";
+  if (const Worker* owner = owner_in_cluster(address))
+    return shared_name(own_address(address, *owner)) + " of " + owner->block_text();
   if (address - dynamic_begin_ < kSharedPerBlockOptin) {
     const size_t byte = address - dynamic_begin_;
     if (dynamic_name_ != nullptr) return start + element_name(dynamic_name_, dynamic_shape_, byte);

@@ -14,6 +14,7 @@
 
 #include "common/simulator/async_copies.hpp"
 #include "common/simulator/checks.hpp"
+#include "common/simulator/cluster.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/matrix.hpp"
 #include "common/simulator/order.hpp"
@@ -26,7 +27,6 @@
 
 namespace simulator {
 
-class Cluster;
 struct Hopper;
 struct Waiting;
 
@@ -54,14 +54,19 @@ struct Grid {
 /// A worker runs blocks, one after another, on the OS thread that made it.
 class Worker {
  public:
-  Worker();
+  /// `leader`: of the same OS thread, where this one is for another block of its cluster.
+  explicit Worker(Worker* leader = nullptr);
   ~Worker();
   Worker(const Worker&) = delete;
 
   /// Runs one block to its end. Throws Fault; the worker can run other blocks after that.
-  /// `cluster`: whose member number `rank` it is, or null. (A member that gives up because of
-  /// another one's fault throws one that says nothing.)
-  void run_block(const Grid& grid, uint3 block, Cluster* cluster = nullptr, int rank = 0);
+  void run_block(const Grid& grid, uint3 block);
+  /// The same for the cluster whose first block this is (cluster.cpp).
+  void run_cluster(const Grid& grid, uint3 first);
+  /// What was counted since it was last asked, also of the other blocks of its clusters.
+  std::vector<Profiled> take_profiles();
+  /// Gives up the memory that only clusters need.
+  void forget_clusters() { others_.clear(); }
 
   /// Called by the CUDA thread that is running, on its fiber.
   int barrier(BarrierKind kind, int predicate, Where where);
@@ -85,28 +90,40 @@ class Worker {
   void wait_for(const Waiting& what);
   void wake(int thread);
   int threads() const { return static_cast<int>(threads_.size()); }
-  /// What `ask` says when this thread is the running one.
-  template <class Ask>
-  auto as_thread(int thread, const Ask& ask) {
-    const int me = std::exchange(current_, thread);
-    const auto answer = ask();
-    current_ = me;
-    return answer;
-  }
-
-  /// The cluster that the block belongs to, or null where none was asked for; own_cluster() then
-  /// makes one of this block alone.
-  Cluster* cluster() const { return cluster_; }
-  Cluster& own_cluster();
+  // Of the cluster that the block is in; of none, it is the only one in its own (cluster.cpp).
+  // `instruction`: where the call returns to.
+  Cluster& cluster();
   int rank_in_cluster() const { return rank_; }
-  /// The running thread arrives at its barrier, or waits for it: false if it has (has not) arrived.
-  bool cluster_arrives(bool arrives) {
-    return std::exchange(threads_[current_].has_arrived, arrives) != arrives;
+  void cluster_arrive(const void* instruction);
+  void cluster_wait(const void* instruction);
+  /// All threads of the cluster have arrived.
+  void cluster_passed();
+  /// Where the same variable lies in another block of the cluster.
+  void* map_shared(const void* address, int64_t rank, const void* instruction);
+  /// The rank of the block whose shared memory this is.
+  unsigned shared_rank(const void* address) const;
+  /// The other block of the cluster in whose shared memory this address is, or null.
+  Worker* owner_in_cluster(uintptr_t address) const;
+  bool is_alone() const { return cluster_ == nullptr || cluster_->size() == 1; }
+  /// Where the same variable lies in this block.
+  uintptr_t own_address(uintptr_t address, const Worker& owner) const {
+    return address - owner.dynamic_begin_ < kSharedPerBlockOptin
+               ? address - owner.dynamic_begin_ + dynamic_begin_
+               : address - owner.image_begin_ + static_begin_;
   }
-  int cluster_times() const { return threads_[current_].cluster_times; }
-  void cluster_passed(int times);
-  /// Where another block of the cluster has this address as shared memory, or null.
-  Worker* neighbour_with(uintptr_t address) const;
+  /// In this block, the address of what lies at `address` in `other`, as the blocks see themselves.
+  uintptr_t same_address(uintptr_t address, const Worker& other) const {
+    return address - other.dynamic_begin_ < kSharedPerBlockOptin
+               ? address - other.dynamic_begin_ + dynamic_begin_
+               : address;
+  }
+  /// Where other blocks reach what lies here at this address.
+  uintptr_t address_from_others(uintptr_t address) const {
+    return address - static_begin_ < static_bytes_ ? address - static_begin_ + image_begin_
+                                                   : address;
+  }
+  Worker& block_of_cluster(int64_t rank, const void* instruction);
+  bool has_left() const { return finished_ == static_cast<int>(threads_.size()); }
 
   void* dynamic_shared() { return dynamic_shared_; }
   size_t dynamic_shared_bytes() const { return dynamic_bytes_; }
@@ -190,7 +207,12 @@ class Worker {
   const std::unique_ptr<Hopper> hopper;
   bool watch_locals = false;  // products use registers of the block's threads
   Checks* checks = nullptr;   // null when they are off
-  Progress progress{heed};
+
+ private:
+  const std::unique_ptr<Progress> own_progress_;
+
+ public:
+  Progress& progress;      // of the OS thread
   Trace* trace = nullptr;  // null when no profile is wanted
   const uintptr_t program = program_start();
   const uintptr_t device = device_begin();  // at hand for the test of every access
@@ -201,12 +223,15 @@ class Worker {
   static constexpr size_t kPage = 4096;
   static constexpr uintptr_t kStaticOffset = 256 * 1024;
 
+  friend class Cluster;
+
   enum class State : uint8_t {
     not_started,
     ready,
     at_barrier,
     at_warp_operation,
     waiting,
+    at_cluster_barrier,
     finished
   };
   struct Fiber {
@@ -234,12 +259,19 @@ class Worker {
     const MatrixOperation* operation = nullptr;
     const void* instruction = nullptr;
     const Waiting* waits_for = nullptr;
-    bool has_arrived = false;  // at the cluster's barrier
-    int cluster_times = 0;     // that it has passed it
+    int arrivals = 0, waits = 0;  // at the cluster's barrier
   };
 
-  void schedule();
-  bool others_go_on();
+  void begin_block(const Grid& grid, uint3 block);
+  void poison_static_shared() { poison_static_shared(thread_local_base() + shared_begin()); }
+  void poison_static_shared(unsigned char* begin);
+  void prepare_for_cluster(Cluster& cluster, int rank);
+  void tell_cluster_wait(const void* instruction);
+  [[noreturn]] void refuse_address(const void* instruction, const std::string& what) const;
+  [[noreturn]] void refuse_in_cluster(const void* instruction, const std::string& what) const;
+  void make_current();
+  bool run();
+  bool schedule();
   void resume(Fiber& fiber);
   void suspend();
   void fiber_main(Fiber& fiber);
@@ -255,20 +287,17 @@ class Worker {
   void run_matrix(int warp, unsigned lanes);
   bool converge();
   void on_thread_finished(int thread);
-  void poison_shared();
   void tell_warp_operation(int warp, const Thread& asked, unsigned lanes, unsigned living);
   void throw_crash();
   [[noreturn]] void report_stuck();
   SourcePlace place_of_operation(const Thread& thread) const;
   std::string place_of_thread(const Thread& thread) const;
+  std::string groups_of_threads() const;
   std::string missing_lanes(int thread) const;
   std::string why_absent(int thread, int lane) const;
   std::string where_am_i(int thread) const;
 
   const Grid* grid_ = nullptr;
-  Cluster* cluster_ = nullptr;
-  std::unique_ptr<Cluster> of_one_;  // where the launch asks for none
-  int rank_ = 0;
   Trace own_trace_;
   std::vector<Thread> threads_;
   int current_ = 0, next_ = 0, finished_ = 0;
@@ -297,6 +326,17 @@ class Worker {
   const char* dynamic_name_of_file_ = nullptr;  // of one that is declared outside of functions
   SharedShape dynamic_shape_, dynamic_shape_of_file_;
   std::unique_ptr<Checks> own_checks_;
+
+  uint3 block_{};                                // its index in the grid
+  Worker* const leader_;                         // null: it is one itself
+  std::vector<std::unique_ptr<Worker>> others_;  // of the clusters that it leads, from rank 1 on
+  Cluster* cluster_ = nullptr;                   // that the block is in, or asked for
+  std::unique_ptr<Cluster> own_cluster_;
+  int rank_ = 0;
+  unsigned char* image_ = nullptr;             // of static shared memory, while other blocks run
+  uintptr_t image_begin_ = 0;                  // where in it the first array is; 0: nowhere
+  int at_cluster_barrier_ = 0;                 // threads that have come to the wait
+  std::vector<int> lanes_at_cluster_barrier_;  // of each warp
 
   sigjmp_buf crash_return_;
   static constexpr int kIndex = 0, kStopped = -1, kExit = -2, kPastLocal = -3;

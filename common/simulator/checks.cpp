@@ -18,12 +18,6 @@ namespace {
 
 constexpr uint32_t kAlways = UINT32_MAX;  // as a declared_run_: nobody will declare this array
 
-/// The instruction of an access. Its record has the address that the call returns to: one byte
-/// earlier is in the call.
-const void* instruction_of(const Record& record) {
-  return reinterpret_cast<const void*>(program_start() + record.instruction - 1);
-}
-
 std::string number_of_line(const SourcePlace& place) {
   return "line " + std::to_string(place.line);
 }
@@ -61,6 +55,10 @@ std::atomic<bool>& switched_on() {
 
 }  // namespace
 
+const void* instruction_of(const Record& record) {
+  return reinterpret_cast<const void*>(program_start() + record.instruction - 1);
+}
+
 bool checks_are_on() {
   return switched_on();
 }
@@ -91,14 +89,12 @@ void Checks::begin_block(const Operation& launch, uint32_t block, int threads) {
   barrier_clock_.assign(warps, 0);
   full_clock_.assign(warps, 0);
   left_.assign(static_cast<size_t>(threads), {});
+  cluster_.clear();
   double_writes_.clear();
   acquired_.clear();
   groups_.clear();
-  common_.times.clear();
+  common_ = {};
   unit_clock_.clear();
-  rank_ = static_cast<size_t>(worker_.rank_in_cluster());
-  remote_.clear();
-  has_left_ = false;
   if (pairs_used_.size() < warps) {
     pairs_used_.assign(warps, false);
     pair_clock_.assign(warps * 32 * 32, 0);
@@ -116,9 +112,8 @@ void Checks::barrier_passed(Where where) {
   barrier_ = place_of(where);
 }
 
-void Checks::barrier_without(int left, const char* barrier, Where where) {
+void Checks::barrier_without(int left, const char* barrier, const SourcePlace& line) {
   threads_were_missing_ = true;
-  const SourcePlace line = place_of(where);
   count_finding({"note", 0, cudaSuccess, block_}, line, [&] {
     return "note in " + std::string(worker_.kernel()) + ", " + worker_.block_text() + "\n  " +
            std::to_string(left) + (left == 1 ? " thread" : " threads") +
@@ -135,6 +130,10 @@ void Checks::thread_left(int thread) {
   settle();
   const size_t warp = static_cast<size_t>(thread / 32);
   left_[static_cast<size_t>(thread)] = {barrier_clock_[warp], full_clock_[warp]};
+  if (acquired_.empty()) return;
+  Knowledge& knows = acquired_[static_cast<size_t>(thread)].knows;
+  if (!cluster_.empty()) when_left_.join(knows);
+  knows = {};
 }
 
 void Checks::warp_passed(int warp, unsigned lanes, unsigned living) {
@@ -166,25 +165,28 @@ Record Checks::record_now(const void* instruction) const {
 bool Checks::ordered(const Record& before, bool is_global) const {
   if (before.epoch != (is_global ? launch_ : run_))
     return !is_global || before.epoch == 0 || is_ordered(before.epoch, *operation_);
-  if (asker_) return before.time < asker_->reach(before);
-  if (before.block == block_ && before.thread < kUnits && !observer_) {  // the way of most
-    if (before.thread == static_cast<uint32_t>(worker_.current())) return true;
-    const uint32_t barrier = barrier_clock_[before.thread / 32];
-    if (before.time < std::min(barrier, left_[before.thread].barrier)) return true;
-  }
+  if (!cluster_.empty() && !observer_ && ordered_by_cluster(before)) return true;
+  if (before.block != block_) return !cluster_.empty() && knows_of_other(before);
   return before.time < reach(before);
 }
 
 uint32_t Checks::reach(const Record& before) const {
-  const uint32_t acquired = reach_by_knowledge(before);
-  if (before.block != block_ || before.thread >= kUnits) return acquired;
+  if (before.thread >= kUnits) {
+    const size_t unit = column(before.thread);
+    if (observer_) return observer_->of(unit);
+    if (acquired_.empty()) return 0;
+    return std::max(common_.of(unit),
+                    acquired_[static_cast<size_t>(worker_.current())].knows.of(unit));
+  }
   const uint32_t warp = before.thread / 32;
   const Left& left =
       left_[before.thread];  // of what came after it left, nothing orders its accesses
-  const uint32_t known = std::max(acquired, std::min(barrier_clock_[warp], left.barrier));
-  if (observer_) return known;
+  uint32_t known = std::min(barrier_clock_[warp], left.barrier);
+  if (observer_) return std::max(known, observer_->of(before.thread));
   const uint32_t me = static_cast<uint32_t>(worker_.current());
   if (before.thread == me) return UINT32_MAX;
+  if (!acquired_.empty())
+    known = std::max({known, common_.of(before.thread), acquired_[me].knows.of(before.thread)});
   if (warp != me / 32) return known;
   return std::max({known, std::min(full_clock_[warp], left.full),
                    pair_clock_[warp * 1024 + before.thread % 32 * 32 + me % 32]});
@@ -207,7 +209,7 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
   }
   if (kind == AccessKind::tile_ends) {
     if (pending && cell.copy_pending == 2) {
-      cell.write.block = now.block;
+      cell.write.block = now.block;  // which may not be the one that began it
       cell.write.thread = now.thread;
       cell.write.time = now.time;
       cell.copy_pending = 0;
@@ -234,7 +236,7 @@ void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now
   const bool atomic = kind == AccessKind::atomic;
   const bool after_atomic = cell.write_is_atomic && (atomic || (is_global && !is_write));
   if (!after_atomic && !ordered(cell.write, is_global) && !excused(cell.write)) {
-    if (kind == AccessKind::write && !cell.write_is_atomic && !asker_)
+    if (kind == AccessKind::write && !cell.write_is_atomic)
       double_writes_.push_back(double_write(cell.write, now, address, bytes, is_global));
     else
       report_race(cell.write, cell.write_is_atomic ? AccessKind::atomic : AccessKind::write, now,
@@ -351,7 +353,7 @@ bool Checks::in_shared_array(uintptr_t address, size_t bytes) const {
   const SharedArray& array = shared_arrays()[index];
   const uintptr_t begin = worker_.static_shared() + array.offset - shared_begin();
   return address - begin + bytes <= array.bytes &&
-         (declared_run_[index] == run_ || declared_run_[index] == kAlways || asker_);
+         (declared_run_[index] == run_ || declared_run_[index] == kAlways);
 }
 
 void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
@@ -359,16 +361,21 @@ void Checks::shared_access(uintptr_t address, size_t bytes, AccessKind kind,
   worker_.progress.access(address);
   if (heed) worker_.heed_watch(instruction);
   settle();
-  access_shared(address, bytes, kind, record_now(instruction));
+  access_shared(*this, address, bytes, kind, record_now(instruction));
 }
 
-void Checks::access_shared(uintptr_t address, size_t bytes, AccessKind kind, const Record& by) {
+void Checks::access_shared(Checks& owner, uintptr_t address, size_t bytes, AccessKind kind,
+                           const Record& by) {
   Record now = by;
   now.epoch = run_;
+  // Of another block's shared memory: where the same lies in this one's, and how far away.
+  const uintptr_t there = address;
+  if (&owner != this) address = worker_.own_address(address, owner.worker_);
+  const uintptr_t away = there - address;
   const uintptr_t dynamic = reinterpret_cast<uintptr_t>(worker_.dynamic_shared());
   const bool is_dynamic = address - dynamic < kSharedPerBlockOptin;
   const uintptr_t begin = is_dynamic ? dynamic : worker_.static_shared();
-  std::vector<SharedCell>& cells = is_dynamic ? dynamic_cells_ : static_cells_;
+  std::vector<SharedCell>& cells = is_dynamic ? owner.dynamic_cells_ : owner.static_cells_;
   if (is_dynamic && address - dynamic + bytes > worker_.dynamic_shared_bytes()) {
     report_bounds(now, kind, address, [&] {
       return "  " + name(false, address) + ": byte " + std::to_string(address - dynamic) + " of " +
@@ -378,7 +385,7 @@ void Checks::access_shared(uintptr_t address, size_t bytes, AccessKind kind, con
     });
     return;
   }
-  if (!is_dynamic && !in_shared_array(address, bytes)) {
+  if (!is_dynamic && !in_shared_array(address, bytes) && !owner.in_shared_array(address, bytes)) {
     if (shared_owners()[address - begin] == kOtherVariable) return;
     report_bounds(now, kind, address, [&] { return worker_.near_shared_array(address); });
     return;
@@ -395,18 +402,18 @@ void Checks::access_shared(uintptr_t address, size_t bytes, AccessKind kind, con
     }
     const bool reads = kind == AccessKind::read || kind == AccessKind::atomic ||
                        kind == AccessKind::unit_read_begins;
-    if (reads && (cell.written & mask) != mask) report_unwritten(now, false, at);
+    if (reads && (cell.written & mask) != mask) report_unwritten(now, false, at + away);
     if (writes(kind)) {
       cell.written |= mask;
-      if (cell.unit_reads > 0) report_overwritten(cell, now, kind, at);
+      if (cell.unit_reads > 0) report_overwritten(cell, now, kind, at + away);
     } else if (kind == AccessKind::unit_read_begins) {
       ++cell.unit_reads;
       cell.reader = now.instruction;
     } else if (kind == AccessKind::unit_read_ends && cell.unit_reads > 0) {
       --cell.unit_reads;
     }
-    const auto look = [&](Cell& part, uint8_t of) { visit(part, of, kind, now, false, at); };
-    const auto byte_cells = [&] { return shared_byte_cells(is_dynamic, number); };
+    const auto look = [&](Cell& part, uint8_t of) { visit(part, of, kind, now, false, at + away); };
+    const auto byte_cells = [&] { return owner.shared_byte_cells(is_dynamic, number); };
     visit_cells(cell, byte_cells, mask, writes(kind), look);
     at = end;
   }
@@ -452,8 +459,6 @@ std::string Checks::name(bool is_global, uintptr_t address) const {
   return is_global ? device_name(address) : worker_.shared_name(address);
 }
 
-namespace {
-
 const char* done_by(AccessKind kind) {
   switch (kind) {
     case AccessKind::read:
@@ -472,11 +477,15 @@ const char* done_by(AccessKind kind) {
   }
 }
 
+namespace {
+
 /// Arrays of one report are told apart by this. (A block's shared memory has another address on
 /// every worker.)
-uintptr_t array_at(bool is_global, uintptr_t address, uintptr_t static_shared) {
+uintptr_t array_at(bool is_global, uintptr_t address, const Worker& worker) {
   if (is_global) return find_allocation(reinterpret_cast<const void*>(address)).begin;
-  const uintptr_t offset = address - static_shared;
+  if (const Worker* owner = worker.owner_in_cluster(address))
+    address = worker.own_address(address, *owner);
+  const uintptr_t offset = address - worker.static_shared();
   if (offset >= shared_owners().size()) return 0;
   return static_cast<uintptr_t>(shared_owners()[offset]) + 1;
 }
@@ -486,11 +495,14 @@ uintptr_t array_at(bool is_global, uintptr_t address, uintptr_t static_shared) {
 void Checks::report_race(const Record& before, AccessKind before_kind, const Record& now,
                          AccessKind now_kind, bool is_global, uintptr_t address) {
   const SimulatorScope scope;
-  const Finding finding{"race", array_at(is_global, address, worker_.static_shared()),
-                        cudaErrorLaunchFailure, block_};
+  const Finding finding{"race", array_at(is_global, address, worker_), cudaErrorLaunchFailure,
+                        block_};
   count_finding(finding, instruction_of(before), instruction_of(now), [&] {
-    return "race in " + std::string(worker_.kernel()) + ", " + name(is_global, address) + "\n" +
-           done_by(before_kind) + place(before, is_global) + done_by(now_kind) +
+    const bool is_own = is_global || worker_.owner_in_cluster(address) == nullptr;
+    return "race in " + std::string(worker_.kernel()) + ", " + name(is_global, address) +
+           (is_own && !is_global && before.block != now.block ? " of " + worker_.block_text()
+                                                              : "") +
+           "\n" + done_by(before_kind) + place(before, is_global) + done_by(now_kind) +
            place(now, is_global) + cause_of_race(before, before_kind, now, now_kind, is_global);
   });
 }
@@ -519,6 +531,11 @@ std::string Checks::cause_of_race(const Record& before, AccessKind before_kind, 
            "a block reads what another one writes: use two launches, or another array for "
            "the result\n";
   }
+  if (!is_global && before.block != now.block)
+    return one_atomic ? "  likely: only one of the two lines uses an atomic function, and no "
+                        "barrier of the cluster stands between them\n"
+                      : "  likely: a barrier of the cluster is missing between these lines; "
+                        "__syncthreads() orders the threads of one block only\n";
   const SourcePlace a = source_place(instruction_of(before));
   const SourcePlace b = source_place(instruction_of(now));
   const bool same_file = a.path == b.path && a.line > 0;
@@ -558,8 +575,8 @@ void Checks::report_too_early(const Allocation& found, uintptr_t address) {
 
 void Checks::note_same_value(const DoubleWrite& both) {
   const SimulatorScope scope;
-  const Finding finding{kSameValue, array_at(both.is_global, both.address, worker_.static_shared()),
-                        cudaSuccess, block_};
+  const Finding finding{kSameValue, array_at(both.is_global, both.address, worker_), cudaSuccess,
+                        block_};
   count_finding(finding, instruction_of(both.before), instruction_of(both.now), [&] {
     return "note in " + std::string(worker_.kernel()) + ", " + name(both.is_global, both.address) +
            "\n" + done_by(AccessKind::write) + place(both.before, both.is_global) +
@@ -571,8 +588,8 @@ void Checks::note_same_value(const DoubleWrite& both) {
 
 void Checks::report_unwritten(const Record& now, bool is_global, uintptr_t address) {
   const SimulatorScope scope;
-  const Finding finding{"init", array_at(is_global, address, worker_.static_shared()),
-                        cudaErrorLaunchFailure, block_};
+  const Finding finding{"init", array_at(is_global, address, worker_), cudaErrorLaunchFailure,
+                        block_};
   const void* instruction = instruction_of(now);
   count_finding(finding, instruction, instruction, [&] {
     return "init in " + std::string(worker_.kernel()) + ", " + name(is_global, address) +

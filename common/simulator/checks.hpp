@@ -36,12 +36,25 @@ enum class AccessKind : uint8_t {
 /// did before these times comes before what he does next. (columns: Checks::column)
 struct Knowledge {
   std::vector<uint32_t> times;
+  std::map<uint32_t, std::vector<uint32_t>> others;  // of other blocks of the cluster, by number
   void join(const Knowledge& other);
   uint32_t& at(size_t column) {
     if (column >= times.size()) times.resize(column + 1);
     return times[column];
   }
   uint32_t of(size_t column) const { return column < times.size() ? times[column] : 0; }
+  uint32_t of(uint32_t block, size_t column) const {
+    const auto other = others.find(block);
+    return other == others.end() || column >= other->second.size() ? 0 : other->second[column];
+  }
+};
+
+/// Of shared memory of another block of the cluster.
+struct RemoteAccess {
+  Record record;
+  AccessKind kind;
+  uintptr_t address;
+  int arrivals;  // of the thread at the cluster's barrier, before it
 };
 
 /// A worker's part of the checks: the clocks of the block that it runs, and the cells of its shared
@@ -53,7 +66,7 @@ class Checks {
   void begin_block(const Operation& launch, uint32_t block, int threads);
   void barrier_passed(Where where);  // by all threads of the block that are still there
   /// The barrier that is about to be passed did not wait for `left` threads: they are gone.
-  void barrier_without(int left, const char* barrier, Where where);
+  void barrier_without(int left, const char* barrier, const SourcePlace& line);
   void thread_left(int thread);
   void warp_passed(int warp, unsigned lanes, unsigned living);
   /// The block has come to the declaration of the __shared__ array at this address.
@@ -78,6 +91,7 @@ class Checks {
 
   /// The running thread brought `what` to an operation, and nothing wrote it.
   void unwritten_register(const char* operation, const std::string& what, const void* instruction);
+
   // ---- What orders some threads only (mbarriers, named barriers), and what others do for the
   // block
   /// Adds all that a thread knows, and did, to what those will know who acquire it.
@@ -92,18 +106,25 @@ class Checks {
   /// An access of shared memory by a unit. One that begins is the running thread's, or that of all
   /// who have the knowledge `observer`; one that ends is `unit`'s, or the running thread's.
   void unit_access(uintptr_t address, size_t bytes, AccessKind kind, uint32_t unit,
-                   const Knowledge* observer, const void* instruction, Checks* asker = nullptr);
-  /// An access of this block's shared memory by the running thread of another one of the cluster.
-  void remote_access(uintptr_t address, size_t bytes, AccessKind kind, Checks& asker,
-                     const void* instruction);
-  /// The running thread has passed the cluster's barrier so many times.
-  void cluster_passed(int times);
-  /// All threads of the block have left.
-  void block_left();
+                   const Knowledge* observer, const void* instruction);
   /// The running thread touches registers of its own that a product still uses, or the like.
   void report_registers(const void* before, const void* now, const std::string& text);
   /// What was begun here goes on when its block, or its thread, has left.
   void report_leaving(const void* begun, const std::string& text);
+
+  // ---- Of a cluster (checks_cluster.cpp)
+  /// The block is one of these of a cluster, and its shared memory belongs to this run.
+  void join_cluster(const std::vector<Checks*>& blocks, uint32_t run);
+  uint32_t run() const { return run_; }
+  void cluster_arrived(int thread);
+  void cluster_waited(int thread);
+  /// Of shared memory of another block of the cluster.
+  void remote_access(Worker& owner, uintptr_t address, size_t bytes, AccessKind kind,
+                     const void* instruction);
+  /// As release(), to a barrier of another block.
+  void release_to(const Checks& there, int thread, Knowledge& into);
+  /// All threads of the block have left.
+  void block_left();
 
   /// Was an access at or just before this address reported, so that its crash needs no words?
   bool has_reported(uintptr_t address) const { return address - reported_ < 16; }
@@ -133,25 +154,25 @@ class Checks {
   void compare_double_writes();
   Record record_now(const void* instruction) const;
   bool ordered(const Record& before, bool is_global) const;
+  bool ordered_by_cluster(const Record& before) const;
+  bool knows_of_other(const Record& before) const;
+  /// `owner`: the block whose shared memory it is.
+  void access_shared(Checks& owner, uintptr_t address, size_t bytes, AccessKind kind,
+                     const Record& by);
+  void report_left(const Checks& owner, const RemoteAccess& access, const char* when);
+  void report_not_begun(const Checks& owner, const RemoteAccess& access);
   /// The running thread (or those who have the knowledge `observer_`) comes after what the thread
   /// of this record did before this time.
   uint32_t reach(const Record& before) const;
-  size_t column(uint32_t thread, size_t rank) const {
-    const size_t threads = left_.size();
-    return rank * (threads + kMaxUnits) + (thread < kUnits ? thread : threads + thread - kUnits);
+  size_t column(uint32_t thread) const {
+    return thread < kUnits ? thread : left_.size() + thread - kUnits;
   }
-  size_t column(uint32_t thread) const { return column(thread, rank_); }
-  uint32_t reach_by_knowledge(const Record& before) const;
   void merge_knowledge(int warp, unsigned lanes);
   void merge_knowledge();
-  void access_shared(uintptr_t address, size_t bytes, AccessKind kind, const Record& now);
   void begin_unit_read(const Cell& cell, const Record& now, uintptr_t address);
   void report_unfenced(const Record& before, const Record& now, uintptr_t address);
   void report_overwritten(const SharedCell& cell, const Record& now, AccessKind kind,
                           uintptr_t address);
-  void note_remote(const Record& now, const Checks& asker);
-  void report_remote(uint32_t block, uint32_t thread, uint32_t instruction,
-                     const std::string& text);
   std::string cause_by_units(const Record& before, AccessKind before_kind, const Record& now,
                              AccessKind now_kind) const;
   void visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now, bool is_global,
@@ -185,21 +206,12 @@ class Checks {
   struct Acquired {
     Knowledge knows;
     bool is_new = false;
-    int cluster_times = 0;    // that it has passed the cluster's barrier
     uint32_t fences[4] = {};  // the last ones, the oldest first
   };
   std::vector<Acquired> acquired_;  // none until one is needed
   Knowledge common_;                // what all threads of the block have acquired
   std::vector<uint32_t> unit_clock_;
   const Knowledge* observer_ = nullptr;
-  Checks* asker_ = nullptr;  // of the block whose thread makes the access, if it is another one
-  size_t rank_ = 0;          // of the block in its cluster
-  struct RemoteAccess {
-    uint32_t time, instruction;
-  };
-  std::map<std::pair<uint32_t, uint32_t>, RemoteAccess>
-      remote_;  // the last one, by block and thread
-  bool has_left_ = false;
   uint64_t version_ = 0;  // of what any thread knows
   struct OfGroup {
     uint64_t version = 0;
@@ -211,9 +223,24 @@ class Checks {
   std::vector<SharedCell> static_cells_, dynamic_cells_;
   std::vector<Cell> static_bytes_, dynamic_bytes_;  // four to a cell; none until one is needed
   std::vector<uint32_t> declared_run_;              // of each __shared__ array
-  SourcePlace barrier_;                             // the last one that the block has passed
-  uintptr_t reported_ = 0;                          // the address of the last bounds report
+  /// When a thread arrived at the cluster's barrier the last two times, by its warp's clock.
+  struct AtCluster {
+    int arrivals = 0, waits = 0;
+    uint32_t last = 0, before_last = 0;
+  };
+  std::vector<Checks*> cluster_;  // empty: of none
+  std::vector<AtCluster> at_cluster_;
+  std::map<std::pair<uint32_t, uint32_t>, RemoteAccess> remote_;  // last ones; by block and thread
+  Knowledge when_left_;     // of the threads that have left, of other blocks
+  SourcePlace barrier_;     // the last one that the block has passed
+  uintptr_t reported_ = 0;  // the address of the last bounds report
 };
+
+/// The instruction of an access. Its record has the address that the call returns to: one byte
+/// earlier is in the call.
+const void* instruction_of(const Record& record);
+/// "  read by    ".
+const char* done_by(AccessKind kind);
 
 /// "copy_kernel, block (0,0) thread (3,0)  file.cu:7   the line  on stream 1", of an access of
 /// global memory by another operation than the one at hand.

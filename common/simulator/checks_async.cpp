@@ -9,42 +9,19 @@
 
 #include "common/simulator/block.hpp"
 #include "common/simulator/checks.hpp"
-#include "common/simulator/cluster.hpp"
 
 namespace simulator {
 
+namespace {
+void join_times(std::vector<uint32_t>& times, const std::vector<uint32_t>& other) {
+  if (other.size() > times.size()) times.resize(other.size());
+  for (size_t i = 0; i < other.size(); ++i) times[i] = std::max(times[i], other[i]);
+}
+}  // namespace
+
 void Knowledge::join(const Knowledge& other) {
-  if (other.times.size() > times.size()) times.resize(other.times.size());
-  for (size_t i = 0; i < other.times.size(); ++i) times[i] = std::max(times[i], other.times[i]);
-}
-
-/// How far the running thread (or those with the knowledge `observer_`) knows by what it acquired.
-uint32_t Checks::reach_by_knowledge(const Record& before) const {
-  const Cluster* const cluster = worker_.cluster();
-  size_t rank = rank_;
-  if (before.block != block_) {
-    if (cluster == nullptr) return 0;
-    for (rank = 0; rank < cluster->members.size(); ++rank) {
-      const Checks* const member = cluster->members[rank]->checks;
-      if (member && member->block_ == before.block) break;
-    }
-    if (rank == cluster->members.size()) return 0;
-  }
-  const size_t at = column(before.thread, rank);
-  if (observer_) return observer_->of(at);
-  if (acquired_.empty()) return 0;
-  const Acquired& me = acquired_[static_cast<size_t>(worker_.current())];
-  const uint32_t known = std::max(common_.of(at), me.knows.of(at));
-  if (me.cluster_times == 0) return known;
-  return std::max(known, cluster->passed(me.cluster_times)->of(at));
-}
-
-void Checks::cluster_passed(int times) {
-  if (acquired_.empty()) acquired_.resize(left_.size());
-  Acquired& me = acquired_[static_cast<size_t>(worker_.current())];
-  me.cluster_times = times;
-  me.is_new = true;
-  ++version_;
+  join_times(times, other.times);
+  for (const auto& [block, of_block] : other.others) join_times(others[block], of_block);
 }
 
 void Checks::release(int thread, Knowledge& into) {
@@ -52,20 +29,25 @@ void Checks::release(int thread, Knowledge& into) {
   const size_t me = static_cast<size_t>(thread), warp = me / 32;
   into.join(acquired_[me].knows);
   into.join(common_);
-  if (const Cluster* const cluster = worker_.cluster()) {
-    // Other blocks do not know what barriers of this one have ordered.
-    if (acquired_[me].cluster_times > 0) into.join(*cluster->passed(acquired_[me].cluster_times));
-    for (size_t other = 0; other < left_.size(); ++other) {
-      uint32_t& known = into.at(column(static_cast<uint32_t>(other)));
-      known = std::max(known, std::min(barrier_clock_[other / 32], left_[other].barrier));
-    }
-  }
   for (size_t lane = warp * 32; lane < std::min(warp * 32 + 32, left_.size()); ++lane) {
     const uint32_t pair = pair_clock_[warp * 1024 + lane % 32 * 32 + me % 32];
     uint32_t& known = into.at(column(static_cast<uint32_t>(lane)));
     known = std::max({known, std::min(full_clock_[warp], left_[lane].full), pair});
   }
   into.at(column(static_cast<uint32_t>(thread))) = ++clock_[warp];
+}
+
+/// What the thread knows of its own block is for the other one that of another, and the reverse.
+void Checks::release_to(const Checks& there, int thread, Knowledge& into) {
+  Knowledge known;
+  release(thread, known);
+  for (size_t t = 0; t < left_.size(); ++t) {
+    uint32_t& time = known.at(t);
+    time = std::max(time, std::min(barrier_clock_[t / 32], left_[t].barrier));
+  }
+  join_times(into.others[block_], known.times);
+  for (const auto& [block, times] : known.others)
+    join_times(block == there.block_ ? into.times : into.others[block], times);
 }
 
 void Checks::acquire(int thread, const Knowledge& from) {
@@ -87,14 +69,9 @@ void Checks::merge_knowledge(int warp, unsigned lanes) {
   };
   each([&](const Acquired& one) { is_new |= one.is_new; });
   if (!is_new) return;
-  int times = 0;
-  each([&](const Acquired& one) {
-    all.join(one.knows);
-    times = std::max(times, one.cluster_times);
-  });
+  each([&](const Acquired& one) { all.join(one.knows); });
   each([&](Acquired& one) {
     one.knows.join(all);
-    one.cluster_times = times;
     one.is_new = lanes != 0xffffffff;
   });
 }
@@ -102,20 +79,11 @@ void Checks::merge_knowledge(int warp, unsigned lanes) {
 /// All threads of the block have met.
 void Checks::merge_knowledge() {
   ++version_;
-  int times = 0;
-  const auto each = [&](const auto& use) {
-    for (size_t thread = 0; thread < acquired_.size(); ++thread)
-      if (left_[thread].barrier == UINT32_MAX) use(acquired_[thread]);
-  };
-  each([&](const Acquired& one) {
-    common_.join(one.knows);
-    times = std::max(times, one.cluster_times);
-  });
-  each([&](Acquired& one) {
-    one.knows.times.clear();
+  for (Acquired& one : acquired_) {
+    if (one.is_new || !one.knows.times.empty()) common_.join(one.knows);
+    one.knows = {};
     one.is_new = false;
-    one.cluster_times = times;
-  });
+  }
 }
 
 const Knowledge& Checks::common_knowledge(int first, int count) {
@@ -128,12 +96,9 @@ const Knowledge& Checks::common_knowledge(int first, int count) {
   group.version = version_;
   group.knows = {};
   for (int t = first; t < first + count; ++t) {
-    const Acquired& acquired = acquired_[static_cast<size_t>(t)];
-    Knowledge one = acquired.knows;
+    Knowledge one = acquired_[static_cast<size_t>(t)].knows;
     one.join(common_);
-    if (acquired.cluster_times > 0) one.join(*worker_.cluster()->passed(acquired.cluster_times));
-    const Cluster* const cluster = worker_.cluster();
-    one.at(column(0, cluster ? static_cast<size_t>(cluster->size) : 1));  // as long as any
+    one.at(column(kUnits + kMaxUnits) - 1);  // as long as any
     for (size_t lane = static_cast<size_t>(t) / 32 * 32;
          lane < static_cast<size_t>(t) / 32 * 32 + 32; ++lane)
       one.times[lane] = std::max(one.times[lane], full_clock_[lane / 32]);
@@ -160,64 +125,18 @@ void Checks::proxy_fence() {
 }
 
 void Checks::unit_access(uintptr_t address, size_t bytes, AccessKind kind, uint32_t unit,
-                         const Knowledge* observer, const void* instruction, Checks* asker) {
+                         const Knowledge* observer, const void* instruction) {
   worker_.progress.access(address);
   settle();
-  Record now = (asker ? *asker : *this).record_now(instruction);
+  Record now = record_now(instruction);
   if (unit != 0) {
     if (unit_clock_.empty()) unit_clock_.resize(kMaxUnits);
     now.thread = unit & 2047;
     now.time = unit_clock_[unit - kUnits] & ((1u << 21) - 1);
   }
   observer_ = observer;
-  asker_ = asker;
-  access_shared(address, bytes, kind, now);
+  access_shared(*this, address, bytes, kind, now);
   observer_ = nullptr;
-  asker_ = nullptr;
-  if (asker) note_remote(now, *asker);
-}
-
-/// Another block's thread uses this one's shared memory: does this one run, from before to after?
-void Checks::note_remote(const Record& now, const Checks& asker) {
-  remote_[{now.block, now.thread}] = {now.time, now.instruction};
-  const bool knows_that_it_runs =
-      !asker.acquired_.empty() &&
-      asker.acquired_[static_cast<size_t>(asker.worker_.current())].cluster_times > 0;
-  if (knows_that_it_runs && !has_left_) return;
-  report_remote(now.block, now.thread, now.instruction,
-                has_left_ ? "  that block has left, and its shared memory with it\n"
-                            "  likely: cluster_sync() is missing at the end of the kernel\n"
-                          : "  nothing says that the other block runs already\n"
-                            "  likely: cluster_sync() is missing before it\n");
-}
-
-void Checks::remote_access(uintptr_t address, size_t bytes, AccessKind kind, Checks& asker,
-                           const void* instruction) {
-  worker_.progress.access(address);
-  const Record now = asker.record_now(instruction);
-  asker_ = &asker;
-  access_shared(address, bytes, kind, now);
-  asker_ = nullptr;
-  note_remote(now, asker);
-}
-
-/// Whoever used the block's shared memory must have told one of its threads so before they left.
-void Checks::block_left() {
-  has_left_ = true;
-  for (const auto& [by, access] : remote_) {
-    Record record;
-    record.block = by.first;
-    record.thread = by.second & 2047;
-    bool is_known = false;
-    // (Each thread in turn: what it knew when it left.)
-    for (int thread = 0; thread < worker_.threads() && !is_known; ++thread)
-      is_known = access.time < worker_.as_thread(
-                                   thread, [&] { return reach_by_knowledge(record); });
-    if (!is_known)
-      report_remote(by.first, by.second, access.instruction,
-                    "  the block whose memory it is may have left by then\n"
-                    "  likely: cluster_sync() is missing at the end of the kernel\n");
-  }
 }
 
 /// A unit begins to read a cell: was it written by then, and in a way that the unit sees?
@@ -228,7 +147,7 @@ void Checks::begin_unit_read(const Cell& cell, const Record& now, uintptr_t addr
     report_race(write, AccessKind::write, now, AccessKind::unit_read_begins, false, address);
     return;
   }
-  if (write.thread >= kUnits || write.block != block_) return;
+  if (write.thread >= kUnits) return;
   const uint32_t known = reach(write);
   if (!acquired_.empty()) {
     const uint32_t(&fences)[4] = acquired_[write.thread].fences;
@@ -276,17 +195,6 @@ void Checks::report_overwritten(const SharedCell& cell, const Record& now, Acces
                "  likely: wgmma_wait(), or tma_wait_read(), is missing before the place is given "
                "back or written again\n";
       });
-}
-
-void Checks::report_remote(uint32_t block, uint32_t thread, uint32_t offset,
-                           const std::string& text) {
-  const SimulatorScope scope;
-  const void* const instruction = instruction_of(offset);
-  count_finding({"race", 1, cudaErrorLaunchFailure, block_}, instruction, instruction, [&] {
-    return "race in " + std::string(worker_.kernel()) + ", shared memory of " +
-           worker_.block_text() + "\n  used by    " + worker_.place(thread, block) + "  " +
-           source_line_with_text(instruction) + "\n" + text;
-  });
 }
 
 std::string Checks::cause_by_units(const Record& before, AccessKind before_kind, const Record&,

@@ -1,73 +1,62 @@
-// A cluster: blocks that run at the same time, each by a worker of its own, and use each other's
-// shared memory. Of the workers one runs at a time: when none of its threads can go on, it is the
-// next one's turn. So what a cluster does is the same each time, and its workers need no locks.
+// The blocks of a cluster. They run in turns on one core, each with a worker of its own: one block
+// goes on until all its threads wait, then the next one. So all are there at the same time, as on a
+// GPU.
+//
+// Where their shared memory lies:
+//
+//   dynamic   each worker has a place of its own; a block reaches another's by its address
+//   static    __shared__ arrays are variables of the core's OS thread, where the block that runs
+//             has its own. Those of the blocks that do not run lie in images, one a block; at every
+//             change of blocks the arrays are copied out of one image and into the other. Only one
+//             block runs at a time, so what it reaches of another's is always in that one's image.
 #pragma once
 
-#include <atomic>
-#include <barrier>
-#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <mutex>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "common/simulator/checks.hpp"
 #include "vector_types.h"
 
 namespace simulator {
 
 class Worker;
+struct Grid;
 
 class Cluster {
  public:
-  explicit Cluster(int size) : size(size), members(static_cast<size_t>(size)), meeting_(size) {}
+  /// `size`: blocks in x, y and z; `blocks`: a worker each, by rank; `left`: threads that have
+  /// left.
+  Cluster(dim3 size, std::vector<Worker*> blocks, int left);
 
-  // ---- Turns
-  /// Until all members have come: before their blocks begin, and when all have ended.
-  void meet() { meeting_.arrive_and_wait(); }
-  /// By each member, between two meetings.
-  void begin(int rank, Worker& worker, int threads);
-  void wait_for_turn(int rank);
-  /// The running member has done something since the others could do nothing.
-  void advanced() { idle_ = 0; }
-  /// The running member can do nothing, and it is the next one's turn. False: nobody can.
-  bool pass(int rank);
-  void finished(int rank);
-  void failed(int rank);  // with a report: the others give up
+  /// Lets this block's threads run next.
+  void activate(Worker& block);
+  /// The block has come to a __shared__ array, `offset` behind the first one.
+  void add_array(uintptr_t offset, size_t bytes);
 
-  // ---- The barrier of all threads
-  void arrive(Worker& worker, const void* instruction);
-  void wait(Worker& worker, const void* instruction);
-  void thread_left(Worker& worker, int thread);
-  /// What those know who have passed the barrier so many times.
-  const Knowledge* passed(int times) const {
-    return times == 0 ? nullptr : &known_[static_cast<size_t>(times - 1)];
-  }
-  std::string state() const;
+  const std::vector<Worker*>& blocks() const { return blocks_; }
+  int size() const { return static_cast<int>(blocks_.size()); }
+  dim3 dimensions() const { return size_; }
+  uint3 index_of(int rank) const;
+  /// How often all threads have met at the cluster's barrier.
+  int phase() const { return phase_; }
 
-  /// The member whose shared memory this address is in, or null.
-  Worker* owner(uintptr_t address) const;
-
-  const int size;
-  int64_t number = 0;  // of the cluster in its grid, in the order in which they run
-  std::vector<Worker*> members;
-  bool has_failed = false;
+  /// A thread arrives at the barrier, or leaves the kernel; `has_arrived`: before that.
+  void arrive(const void* instruction);
+  void leave(bool has_arrived);
 
  private:
-  void next(int rank);
-  void complete_if_all_have_come();
+  struct Array {
+    uintptr_t offset;
+    size_t bytes;
+  };
+  void complete_if_all_are_here();
 
-  std::barrier<> meeting_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int turn_ = 0, idle_ = 0, unfinished_ = 0;
-  std::vector<bool> is_finished_ = std::vector<bool>(static_cast<size_t>(size));
-  int living_ = 0, arrived_ = 0;
-  std::vector<std::pair<Worker*, int>> waiting_;
-  std::vector<Knowledge> known_;
-  Knowledge arriving_;
+  const dim3 size_;
+  const std::vector<Worker*> blocks_;
+  Worker* active_ = nullptr;
+  std::vector<Array> arrays_;  // of static shared memory, that any of the blocks uses
+  int phase_ = 0, arrived_ = 0, left_ = 0;
+  const void* instruction_ = nullptr;  // of the last one to arrive
 };
 
 }  // namespace simulator

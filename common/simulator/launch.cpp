@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -13,7 +12,6 @@
 
 #include "common/backend/backend.hpp"
 #include "common/simulator/block.hpp"
-#include "common/simulator/cluster.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/symbols.hpp"
@@ -21,13 +19,19 @@
 namespace simulator {
 namespace {
 
+int64_t count(const dim3& size) {
+  return int64_t{size.x} * size.y * size.z;
+}
+
 /// The worker threads. They wait for a grid, take its blocks in order, and wait again.
 class Pool {
  public:
   Pool() {
     // Each worker maps 1024 stacks with a guard page each, and a process may map 65530 areas.
-    cores_ = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
-    grow(cores_);
+    const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
+    workers_.resize(cores);
+    watches_.resize(cores);
+    for (unsigned i = 0; i < cores; ++i) threads_.emplace_back([this, i] { work(i); });
   }
   ~Pool() {
     {
@@ -42,16 +46,8 @@ class Pool {
   std::pair<cudaError_t, std::string> run(const Grid& grid) {
     std::unique_lock lock(mutex_);
     grid_ = &grid;
-    blocks_ = int64_t{grid.launch.grid.x} * grid.launch.grid.y * grid.launch.grid.z;
-    const dim3& cluster = grid.launch.cluster;
-    clusters_.clear();
-    if (const unsigned size = cluster.x * cluster.y * cluster.z; size > 1) {
-      // Each of a cluster's blocks has a worker of its own.
-      blocks_ /= size;
-      grow(size);
-      for (unsigned i = 0; i < std::max(1u, cores_ / size); ++i)
-        clusters_.push_back(std::make_unique<Cluster>(static_cast<int>(size)));
-    }
+    cluster_blocks_ = count(grid.launch.cluster);
+    blocks_ = count(grid.launch.grid) / cluster_blocks_;
     order_ = BlockOrder(grid.order, blocks_);
     next_block_ = 0;
     error_ = cudaSuccess;
@@ -91,7 +87,8 @@ class Pool {
     if (busy_ == 0) return {.launches = generation_};
     const int64_t begun = std::min<int64_t>(next_block_, blocks_);
     // A worker that is busy is in the midst of a block.
-    return {generation_, std::max<int64_t>(begun - busy_, 0), blocks_};
+    return {generation_, std::max<int64_t>(begun - busy_, 0) * cluster_blocks_,
+            blocks_ * cluster_blocks_};
   }
 
  private:
@@ -105,11 +102,11 @@ class Pool {
   /// The first thread that heeds it ends the launch, with the report of where it is.
   void end_launch(const std::string& why) {
     launch_was_ended();
-    const int64_t done = std::min<int64_t>(next_block_, blocks_);
+    const int64_t done = std::min<int64_t>(next_block_, blocks_) * cluster_blocks_;
     for (Progress* worker : workers_)
       if (worker)
         worker->stop("  the launch is ended here: " + why + "\n  " + std::to_string(done) +
-                     " of its " + std::to_string(blocks_) +
+                     " of its " + std::to_string(blocks_ * cluster_blocks_) +
                      " blocks have begun\n"
                      "  likely: a loop makes far more turns than it should: look at its bound and "
                      "its step\n");
@@ -125,91 +122,66 @@ class Pool {
       if (stop_) return;
       seen = generation_;
       lock.unlock();
-      if (!clusters_.empty()) run_clusters(worker, number);
       // A recorder gets the blocks one after another, from one worker.
-      else if (number == 0 || (number < cores_ && !grid_->recorder))
-        run_blocks(worker);
+      if (number < workers_of(*grid_)) run_blocks(worker);
       if (worker.trace) {
-        const Profiled profiled = worker.trace->take();  // also where only a recorder wants it
-        if (profiling())
-          add_profile(grid_->launch.kernel, grid_->launch.address, grid_->operation->number,
-                      profiled);
+        for (const Profiled& profiled : worker.take_profiles())  // also where only a recorder wants
+          if (profiling() && profiled.blocks > 0)
+            add_profile(grid_->launch.kernel, grid_->launch.address, grid_->operation->number,
+                        profiled);
       }
+      if (cluster_blocks_ > 1 && workers_.size() > 4) worker.forget_clusters();
       lock.lock();
       if (--busy_ == 0) done_.notify_all();
     }
   }
 
-  /// So many workers at least. With the lock.
-  void grow(unsigned count) {
-    const size_t first = threads_.size();
-    if (count <= first) return;
-    workers_.resize(count);
-    watches_.resize(count);
-    for (size_t i = first; i < count; ++i) threads_.emplace_back([this, i] { work(i); });
+  /// A recorder gets the blocks one after another, from one worker. All blocks of a cluster have
+  /// stacks on one worker, with a guard page each, too.
+  size_t workers_of(const Grid& grid) const {
+    constexpr int64_t kStacks = 8192;
+    if (grid.recorder) return 1;
+    if (cluster_blocks_ == 1) return workers_.size();
+    return static_cast<size_t>(
+        std::max<int64_t>(kStacks / (cluster_blocks_ * count(grid.launch.block)), 1));
   }
 
   void run_blocks(Worker& worker) {
-    const dim3& size = grid_->launch.grid;
+    const dim3& cluster = grid_->launch.cluster;
+    const dim3 size = {grid_->launch.grid.x / cluster.x, grid_->launch.grid.y / cluster.y,
+                       grid_->launch.grid.z / cluster.z};  // in clusters
     for (int64_t i; (i = next_block_.fetch_add(1)) < blocks_;) {
       const int64_t b = order_(i);
-      run_block(worker, i,
-                {static_cast<unsigned>(b % size.x), static_cast<unsigned>(b / size.x % size.y),
-                 static_cast<unsigned>(b / (int64_t{size.x} * size.y))},
-                nullptr, 0);
-    }
-  }
-
-  /// The workers of a cluster come together: the first says which one is next.
-  void run_clusters(Worker& worker, size_t number) {
-    const dim3& size = grid_->launch.cluster;
-    const size_t blocks = size_t{size.x} * size.y * size.z;
-    if (number / blocks >= clusters_.size()) return;
-    Cluster& cluster = *clusters_[number / blocks];
-    const unsigned rank = static_cast<unsigned>(number % blocks);
-    const int64_t across = grid_->launch.grid.x / size.x, down = grid_->launch.grid.y / size.y;
-    for (;;) {
-      if (rank == 0) cluster.number = next_block_.fetch_add(1);
-      cluster.meet();
-      const int64_t i = cluster.number;
-      if (i >= blocks_) return;
-      const int64_t c = order_(i);
-      run_block(worker, i,
-                {static_cast<unsigned>(c % across) * size.x + rank % size.x,
-                 static_cast<unsigned>(c / across % down) * size.y + rank / size.x % size.y,
-                 static_cast<unsigned>(c / (across * down)) * size.z + rank / (size.x * size.y)},
-                &cluster, static_cast<int>(rank));
-      cluster.meet();
-    }
-  }
-
-  /// Block (or cluster) number `i` of those that begin.
-  void run_block(Worker& worker, int64_t i, uint3 block, Cluster* cluster, int rank) {
-    try {
-      worker.run_block(*grid_, block, cluster, rank);
-    } catch (const Fault& fault) {
-      worker.progress.go_on();
-      if (fault.error == cudaSuccess) return;  // another block of the cluster tells why
-      const std::lock_guard lock(mutex_);
-      // Of several faults the first block's, on however many cores: the blocks before it all ran.
-      if (error_ == cudaSuccess || i < fault_block_) {
-        fault_block_ = i;
-        error_ = fault.error;
-        report_ = fault.what();
+      const uint3 first = {cluster.x * static_cast<unsigned>(b % size.x),
+                           cluster.y * static_cast<unsigned>(b / size.x % size.y),
+                           cluster.z * static_cast<unsigned>(b / (int64_t{size.x} * size.y))};
+      try {
+        if (cluster_blocks_ > 1)
+          worker.run_cluster(*grid_, first);
+        else
+          worker.run_block(*grid_, first);
+      } catch (const Fault& fault) {
+        worker.progress.go_on();
+        const std::lock_guard lock(mutex_);
+        // Of several faults the first block's, on however many cores: the blocks before it all ran.
+        if (error_ == cudaSuccess || i < fault_block_) {
+          fault_block_ = i;
+          error_ = fault.error;
+          report_ = fault.what();
+        }
+        next_block_ = blocks_;  // CUDA, too, gives the grid up
       }
-      next_block_ = blocks_;  // CUDA, too, gives the grid up
     }
   }
 
-  unsigned cores_ = 0;
-  std::vector<std::thread> threads_;  // at least as many; more where a cluster needs them
-  std::vector<std::unique_ptr<Cluster>> clusters_;  // that run at once; none: single blocks
-  std::vector<Progress*> workers_;                  // null until its thread has begun
+  std::vector<std::thread> threads_;
+  std::vector<Progress*> workers_;  // null until its thread has begun
   std::vector<SpinWatch> watches_;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   const Grid* grid_ = nullptr;
-  int64_t blocks_ = 0;
+  int64_t blocks_ = 0;          // or clusters, of
+  int64_t cluster_blocks_ = 1;  // blocks
   BlockOrder order_{0, 0};
   std::atomic<int64_t> next_block_ = 0;
   int busy_ = 0;
@@ -272,25 +244,47 @@ class CrashGuard {
   struct sigaction old_[std::size(kSignals)];
 };
 
+/// CUDA C++ Programming Guide, "Thread Block Clusters".
+cudaError_t check_cluster(const Launch& launch) {
+  const dim3 &grid = launch.grid, &size = launch.cluster;
+  const auto text = [](const dim3& of) {
+    return "(" + std::to_string(of.x) + "," + std::to_string(of.y) + "," + std::to_string(of.z) +
+           ")";
+  };
+  const auto refuse = [&](cudaError_t error, const std::string& why) {
+    publish("launch of " + std::string(launch.kernel) + " in clusters of " + text(size) +
+                " blocks: " + why + "\n",
+            error);
+    return error;
+  };
+  const uint64_t blocks = uint64_t{size.x} * size.y * size.z,
+                 most = most_blocks_of_cluster(launch.address);
+  if (blocks > 1 && architecture().capability < 90)
+    return refuse(cudaErrorNotSupported, "they need compute capability 9.0");
+  if (blocks == 0) return refuse(cudaErrorInvalidClusterSize, "there is no such cluster");
+  if (blocks > 16) return refuse(cudaErrorInvalidClusterSize, "no GPU has more than 16");
+  if (blocks > most)
+    return refuse(cudaErrorInvalidClusterSize,
+                  "more than 8 are not on every GPU, and need cudaFuncSetAttribute with "
+                  "cudaFuncAttributeNonPortableClusterSizeAllowed");
+  if (grid.x % size.x != 0 || grid.y % size.y != 0 || grid.z % size.z != 0)
+    return refuse(cudaErrorInvalidClusterSize,
+                  "the grid, " + text(grid) + " blocks, is no multiple of that");
+  return cudaSuccess;
+}
+
 /// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 cudaError_t check_limits(const Launch& launch) {
   const dim3& grid = launch.grid;
   const dim3& block = launch.block;
-  const int64_t threads = int64_t{block.x} * block.y * block.z;
+  const int64_t threads = count(block);
   if (threads == 0 || grid.x == 0 || grid.y == 0 || grid.z == 0)
     return cudaErrorInvalidConfiguration;
   if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024)
     return cudaErrorInvalidConfiguration;
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
     return cudaErrorInvalidConfiguration;
-  const dim3& cluster = launch.cluster;
-  const int64_t blocks = int64_t{cluster.x} * cluster.y * cluster.z;
-  if (blocks != 1) {
-    if (architecture().capability < 90) return cudaErrorNotSupported;
-    if (blocks == 0 || blocks > cluster_limit(launch.address)) return cudaErrorInvalidClusterSize;
-    if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
-      return cudaErrorInvalidConfiguration;
-  }
+  if (const cudaError_t refused = check_cluster(launch); refused != cudaSuccess) return refused;
   const size_t fixed = static_shared_bytes(launch.address);
   if (fixed > kSharedPerBlock) {  // nvcc would not have compiled it
     publish("shared memory in " + std::string(launch.kernel) + ": its __shared__ arrays take " +
@@ -329,9 +323,7 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
   {
     const std::lock_guard lock(launch_mutex);
     const CrashGuard guard;
-    // (A recorder gets blocks one after another; those of a cluster run at the same time.)
-    if (launch.cluster.x * launch.cluster.y * launch.cluster.z == 1)
-      grid.recorder = begin_recording(launch);
+    grid.recorder = begin_recording(launch);
     outcome = pool().run(grid);
     if (grid.recorder) end_recording();
     auto [error, reports] = take_findings();

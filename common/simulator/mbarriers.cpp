@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "common/simulator/block.hpp"
-#include "common/simulator/cluster.hpp"
 #include "common/simulator/hopper.hpp"
 #include "common/simulator/waiting.hpp"
 #include "ptx_hopper.h"
@@ -96,32 +95,57 @@ void Mbarriers::show() {
     if (barrier.made_by == worker_.current()) barrier.is_shown = true;
 }
 
-Mbarrier& Mbarriers::find(uintptr_t barrier, const char* what, Worker& asker,
-                          const void* instruction) {
+Mbarrier& Mbarriers::look_up(uintptr_t barrier, const char* what, const void* instruction) {
   const auto found = barriers_.find(barrier);
   if (found == barriers_.end())
-    refuse(asker, "init", instruction,
+    refuse(worker_, "init", instruction,
            std::string("  ") + what + " of " +
                (worker_.is_shared(barrier) ? worker_.shared_name(barrier)
                                            : "what is not this block's shared memory") +
                ", which is no barrier: barrier_init() was not called for it\n");
-  if (worker_.checks && &asker == &worker_)
-    worker_.checks->shared_access(barrier, 8, AccessKind::read, instruction);
-  else if (worker_.checks)
-    worker_.checks->remote_access(barrier, 8, AccessKind::read, *asker.checks, instruction);
   return found->second;
 }
 
-void Mbarriers::arrive(Mbarrier& barrier, uint32_t bytes, Worker& asker, const void* instruction) {
-  if (asker.checks) asker.checks->release(asker.current(), barrier.arriving);
+Mbarrier& Mbarriers::find(uintptr_t barrier, const char* what, const void* instruction) {
+  Mbarrier& found = look_up(barrier, what, instruction);
+  if (worker_.checks) worker_.checks->shared_access(barrier, 8, AccessKind::read, instruction);
+  return found;
+}
+
+Mbarrier& Mbarriers::find_from(Worker& other, uintptr_t barrier, const char* what,
+                               const void* instruction) {
+  Mbarrier& found = look_up(barrier, what, instruction);
+  if (other.checks)
+    other.checks->remote_access(worker_, worker_.address_from_others(barrier), 8, AccessKind::read,
+                                instruction);
+  return found;
+}
+
+void Mbarriers::arrive(Mbarrier& barrier, uint32_t bytes, const void* instruction) {
+  if (worker_.checks) worker_.checks->release(worker_.current(), barrier.arriving);
+  count_arrival(barrier, bytes, instruction);
+}
+
+void Mbarriers::arrive_at(uint32_t block, uint64_t* barrier, const void* instruction) {
+  const char* const what = "barrier_arrive_at()";
+  Worker& other = worker_.block_of_cluster(block, instruction);
+  const uintptr_t there = other.same_address(reinterpret_cast<uintptr_t>(barrier), worker_);
+  if (&other == &worker_) return arrive(find(there, what, instruction), 0, instruction);
+  Mbarriers& others = other.hopper->mbarriers;
+  Mbarrier& found = others.find_from(worker_, there, what, instruction);
+  if (worker_.checks) worker_.checks->release_to(*other.checks, worker_.current(), found.arriving);
+  others.count_arrival(found, 0, instruction);
+}
+
+void Mbarriers::count_arrival(Mbarrier& barrier, uint32_t bytes, const void* instruction) {
   if (barrier.arrived == barrier.arrivals)
-    refuse(asker, "barrier", instruction,
+    refuse(worker_, "barrier", instruction,
            "  one arrival more than " + name(barrier) + " counts, in " + state(barrier) +
                "\n  likely: barrier_init() was told too few arrivals, or a thread arrives again "
                "without having waited for the phase\n");
   barrier.expected_bytes += bytes;
   if (barrier.expected_bytes > kMostBytes)
-    refuse(asker, "barrier", instruction,
+    refuse(worker_, "barrier", instruction,
            "  " + name(barrier) + " would expect " + std::to_string(barrier.expected_bytes) +
                " bytes: a barrier counts up to 1048575\n");
   ++barrier.arrived;
@@ -143,7 +167,7 @@ void Mbarriers::complete(Mbarrier& barrier) {
 }
 
 void Mbarriers::wait(uint64_t* at, uint32_t parity, const void* instruction) {
-  Mbarrier& barrier = find(reinterpret_cast<uintptr_t>(at), "barrier_wait()", worker_, instruction);
+  Mbarrier& barrier = find(reinterpret_cast<uintptr_t>(at), "barrier_wait()", instruction);
   if (parity > 1)
     refuse(worker_, "barrier", instruction,
            "  barrier_wait() takes the parity of a phase, 0 or 1, and not " +
@@ -173,22 +197,10 @@ void mbarrier_arrive(uint64_t* barrier, uint32_t block, uint32_t bytes) {
   Worker& worker = hopper_worker("barrier_arrive()");
   const SimulatorScope scope;
   const void* const instruction = __builtin_return_address(0);
+  Mbarriers& all = worker.hopper->mbarriers;
   worker.settle();
-  uintptr_t address = reinterpret_cast<uintptr_t>(barrier);
-  Worker* whose = &worker;
-  if (block != kThisBlock) {
-    Cluster& cluster = worker.own_cluster();
-    if (block >= static_cast<uint32_t>(cluster.size) || !worker.is_shared(address))
-      refuse(worker, "bounds", instruction,
-             "  barrier_arrive_at() takes a barrier of this block, and the rank of a block of the "
-             "cluster, which has " +
-                 std::to_string(cluster.size) + "\n",
-             cudaErrorIllegalAddress);
-    whose = cluster.members[block];
-    address = whose->address_in_shared(worker.offset_in_shared(address));
-  }
-  Mbarriers& all = whose->hopper->mbarriers;
-  all.arrive(all.find(address, "barrier_arrive()", worker, instruction), bytes, worker,
+  if (block != kThisBlock) return all.arrive_at(block, barrier, instruction);
+  all.arrive(all.find(reinterpret_cast<uintptr_t>(barrier), "barrier_arrive()", instruction), bytes,
              instruction);
 }
 void mbarrier_wait(uint64_t* barrier, uint32_t parity) {

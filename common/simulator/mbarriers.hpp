@@ -36,18 +36,23 @@ class Mbarriers {
   void make(uint64_t* barrier, uint32_t arrivals, const void* instruction);
   /// Those that the running thread has made are shown.
   void show();
-  void arrive(Mbarrier& barrier, uint32_t bytes, Worker& asker, const void* instruction);
+  void arrive(Mbarrier& barrier, uint32_t bytes, const void* instruction);
+  /// At the same barrier of another block of the cluster.
+  void arrive_at(uint32_t block, uint64_t* barrier, const void* instruction);
   void wait(uint64_t* barrier, uint32_t parity, const void* instruction);
   /// So many bytes of copies have come.
   void bytes_came(Mbarrier& barrier, int64_t bytes, const void* instruction);
-  /// The barrier at this address, which the running thread of `asker` uses: of this block, or of
-  /// another one of the cluster.
-  Mbarrier& find(uintptr_t barrier, const char* what, Worker& asker, const void* instruction);
+  /// The barrier at this address, which the running thread uses.
+  Mbarrier& find(uintptr_t barrier, const char* what, const void* instruction);
+  /// The barrier at this address, which the running thread of another block uses.
+  Mbarrier& find_from(Worker& other, uintptr_t barrier, const char* what, const void* instruction);
   /// "full[1]", "phase 2: expected 32768 bytes, 16384 came; 2 arrivals of 3".
   std::string name(const Mbarrier& barrier) const;
   static std::string state(const Mbarrier& barrier);
 
  private:
+  Mbarrier& look_up(uintptr_t barrier, const char* what, const void* instruction);
+  void count_arrival(Mbarrier& barrier, uint32_t bytes, const void* instruction);
   void complete(Mbarrier& barrier);
   std::map<uintptr_t, Mbarrier> barriers_;
   Worker& worker_;

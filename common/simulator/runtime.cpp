@@ -8,6 +8,7 @@
 #include "common/simulator/device.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/symbols.hpp"
+#include "launch_site.h"
 
 namespace simulator {
 namespace {
@@ -66,7 +67,7 @@ constexpr ErrorText kErrors[] = {
     {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
-    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "invalid cluster size"},
+    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "cluster misconfiguration"},
     {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
 };
 
@@ -79,7 +80,8 @@ const ErrorText& find_error(cudaError_t error) {
 }
 
 std::mutex limits_mutex;
-std::set<const void*> large_clusters;    // kernels whose clusters may have more than 8 blocks
+std::set<const void*>
+    large_clusters;  // kernels that cudaFuncSetAttribute allowed more than 8 blocks
 std::map<const void*, size_t> opted_in;  // dynamic shared memory that cudaFuncSetAttribute allowed
 
 }  // namespace
@@ -108,10 +110,24 @@ size_t dynamic_shared_limit(const void* kernel, size_t fixed) {
   return limit;
 }
 
-int cluster_limit(const void* kernel) {
-  constexpr int kEverywhere = 8, kOnHopper = 16;
+unsigned most_blocks_of_cluster(const void* kernel) {
   const std::lock_guard lock(limits_mutex);
-  return large_clusters.count(kernel) > 0 ? kOnHopper : kEverywhere;
+  return large_clusters.contains(kernel) ? 16 : 8;
+}
+
+cudaError_t most_clusters(int* clusters, const void* kernel, const cudaLaunchConfig_t& config) {
+  const dim3 size = cluster_of(config), block = config.blockDim;
+  const uint64_t blocks = uint64_t{size.x} * size.y * size.z;
+  if (blocks == 0 || blocks > most_blocks_of_cluster(kernel) || architecture().capability < 90) {
+    set_last_error(cudaErrorInvalidClusterSize);
+    return cudaErrorInvalidClusterSize;
+  }
+  int of_multiprocessor = 0;
+  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &of_multiprocessor, kernel, static_cast<int>(block.x * block.y * block.z),
+      config.dynamicSmemBytes);
+  *clusters = of_multiprocessor * kMultiprocessors / static_cast<int>(blocks);
+  return error;
 }
 
 }  // namespace simulator
@@ -187,20 +203,4 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   const int by_shared = static_cast<int>(228 * 1024 / shared);
   *blocks = std::min({32, by_threads, by_shared});
   return cudaSuccess;
-}
-cudaError_t simulator_active_clusters(int* clusters, const void* kernel,
-                                      const cudaLaunchConfig_t* config) {
-  if (clusters == nullptr || config == nullptr) return done(cudaErrorInvalidValue);
-  int blocks = 0;
-  const dim3& size = config->blockDim;
-  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &blocks, kernel, static_cast<int>(size.x * size.y * size.z), config->dynamicSmemBytes);
-  unsigned of_cluster = 1;
-  for (unsigned i = 0; i < config->numAttrs; ++i)
-    if (config->attrs[i].id == cudaLaunchAttributeClusterDimension) {
-      const auto& cluster = config->attrs[i].val.clusterDim;
-      of_cluster = cluster.x * cluster.y * cluster.z;
-    }
-  *clusters = of_cluster == 0 ? 0 : blocks * kMultiprocessors / static_cast<int>(of_cluster);
-  return error;
 }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "common/simulator/block.hpp"
-#include "common/simulator/cluster.hpp"
 #include "common/simulator/hopper.hpp"
 #include "ptx_hopper.h"
 
@@ -105,11 +104,15 @@ void TileCopies::count(const Tile& tile, bool is_store) {
 
 // ---- Loads
 
-void TileCopies::load(void* to, const void* map, uint64_t* at_barrier, const int* at,
-                      int dimensions, unsigned blocks, const void* instruction) {
+void TileCopies::load(void* to, const void* map, uint64_t* barrier, const int* at, int dimensions,
+                      unsigned blocks, const void* instruction) {
   const uintptr_t shared = reinterpret_cast<uintptr_t>(to);
-  const uintptr_t barrier = reinterpret_cast<uintptr_t>(at_barrier);
   const Tile tile = tile_of(map, at, dimensions, shared, "tma_load()", instruction);
+  if (shared + static_cast<uintptr_t>(tile.map.bytes()) > worker_.shared_end(shared))
+    refuse(worker_, "bounds", instruction,
+           "  tma_load(): a tile of " + std::to_string(tile.map.bytes()) + " bytes at " +
+               worker_.shared_name(shared) + " goes past the end of shared memory\n",
+           cudaErrorIllegalAddress);
   if (Checks* checks = worker_.checks)
     for_each_row(tile.map, tile.at, [&](int64_t, int64_t, int64_t columns, uintptr_t from) {
       if (columns > 0)
@@ -117,44 +120,53 @@ void TileCopies::load(void* to, const void* map, uint64_t* at_barrier, const int
                               AccessKind::read, instruction);
     });
   count(tile, false);
-  if (blocks == 0) return expect(tile, barrier, worker_);
-  Cluster& cluster = worker_.own_cluster();
-  if (blocks >> cluster.size != 0)
-    refuse(worker_, "bounds", instruction,
-           "  tma_load_multicast() for a block that the cluster, of " +
-               std::to_string(cluster.size) + ", has not\n",
-           cudaErrorIllegalAddress);
-  for (int rank = 0; rank < cluster.size; ++rank) {
-    if (!(blocks >> rank & 1)) continue;
-    Worker& other = *cluster.members[static_cast<size_t>(rank)];
-    Tile there = tile;
-    there.shared = other.address_in_shared(worker_.offset_in_shared(shared));
-    other.hopper->used = true;
-    other.hopper->copies.expect(there, other.address_in_shared(worker_.offset_in_shared(barrier)),
-                                worker_);
+  if (blocks == 0) return begin(tile, barrier);
+  for (uint32_t block = 0; block < 32; ++block) {
+    if (!(blocks >> block & 1)) continue;
+    Worker& other = worker_.block_of_cluster(block, instruction);
+    if (&other == &worker_)
+      begin(tile, barrier);
+    else
+      begin_in(other, tile, barrier);
   }
 }
 
-/// A tile is on its way to this block's shared memory.
-void TileCopies::expect(const Tile& tile, uintptr_t at, Worker& asker) {
-  Mbarriers& barriers = worker_.hopper->mbarriers;
-  Mbarrier& barrier = barriers.find(at, "tma_load() with the barrier", asker, tile.instruction);
+void TileCopies::require_shown(Worker& owner, const Mbarrier& barrier, const void* instruction) {
   if (!barrier.is_shown)
-    refuse(asker, "barrier", tile.instruction,
-           "  tma_load(): the TMA unit may not see " + barriers.name(barrier) +
+    refuse(worker_, "barrier", instruction,
+           "  tma_load(): the TMA unit may not see " + owner.hopper->mbarriers.name(barrier) +
                " yet\n  likely: barrier_init_fence() is missing after barrier_init(), in the same "
                "thread\n");
+}
+
+void TileCopies::begin(const Tile& tile, uint64_t* at_barrier) {
+  Mbarrier& barrier = worker_.hopper->mbarriers.find(
+      reinterpret_cast<uintptr_t>(at_barrier), "tma_load() with the barrier", tile.instruction);
+  require_shown(worker_, barrier, tile.instruction);
   const size_t bytes = static_cast<size_t>(tile.map.bytes());
   if (worker_.checks)
     worker_.checks->unit_access(tile.shared, bytes, AccessKind::tile_begins, 0, nullptr,
-                                tile.instruction, &asker == &worker_ ? nullptr : asker.checks);
-  if (!worker_.is_shared_range(tile.shared, bytes))
-    refuse(asker, "bounds", tile.instruction,
-           "  tma_load(): a tile of " + std::to_string(bytes) + " bytes at " +
-               worker_.shared_name(tile.shared) + " goes past the end of shared memory\n",
-           cudaErrorIllegalAddress);
+                                tile.instruction);
   std::memset(reinterpret_cast<void*>(tile.shared), kPoison, bytes);
   loads_.push_back({tile, &barrier});
+}
+
+/// The tile lies in the other block where it lies in this one, and so does the barrier.
+void TileCopies::begin_in(Worker& other, const Tile& tile, uint64_t* at_barrier) {
+  Mbarrier& barrier = other.hopper->mbarriers.find_from(
+      worker_, other.same_address(reinterpret_cast<uintptr_t>(at_barrier), worker_),
+      "tma_load_multicast() with the barrier", tile.instruction);
+  require_shown(other, barrier, tile.instruction);
+  const size_t bytes = static_cast<size_t>(tile.map.bytes());
+  Tile there = tile;
+  there.shared = other.same_address(tile.shared, worker_);
+  const uintptr_t from_here = other.address_from_others(there.shared);
+  if (worker_.checks)
+    worker_.checks->remote_access(other, from_here, bytes, AccessKind::tile_begins,
+                                  tile.instruction);
+  if (other.has_left()) return;
+  std::memset(reinterpret_cast<void*>(from_here), kPoison, bytes);
+  other.hopper->copies.loads_.push_back({there, &barrier});
 }
 
 void TileCopies::land(const Load& load) {

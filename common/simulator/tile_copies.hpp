@@ -53,7 +53,9 @@ class TileCopies {
   };
   Tile tile_of(const void* map, const int* at, int dimensions, uintptr_t shared, const char* what,
                const void* instruction);
-  void expect(const Tile& tile, uintptr_t barrier, Worker& asker);
+  void begin(const Tile& tile, uint64_t* barrier);
+  void begin_in(Worker& other, const Tile& tile, uint64_t* barrier);
+  void require_shown(Worker& owner, const Mbarrier& barrier, const void* instruction);
   void land(const Load& load);
   void read(Store& store);
   void write(const Store& store);

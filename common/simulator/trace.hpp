@@ -59,6 +59,11 @@ class Trace {
   }
   void access(int thread, uint32_t instruction, Access access, uintptr_t address, size_t bytes);
 
+  /// All lanes of a warp have come to the barrier of a cluster; and all threads of the block.
+  void warp_waits(int warp) { walk(warp); }
+  void count_barrier(const SourcePlace& place) {
+    ++profiled_.places[{place.path, place.line}].barriers;
+  }
   /// The TMA unit loads or stores a tile: counted as one request of global memory.
   void tile_copied(uint32_t instruction, bool is_store, int64_t bytes, int64_t sectors) {
     tutorial::Traffic& traffic =

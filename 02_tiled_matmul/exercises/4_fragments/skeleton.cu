@@ -17,7 +17,7 @@ constexpr int THREADS = WARPS * 32;
 /// rows that ldmatrix reads at once, of one chunk, must lie in different banks.
 __device__ int place(int row, int col) {
   int chunk = col / CHUNK;
-  // ---- your code, about 1 line: the chunks of a row in another order, which depends on the row
+  // ---- your code, about 3 lines: the chunks of a row in another order, which depends on the row
 
   // ----
   return row * SIDE + chunk * CHUNK + col % CHUNK;

@@ -17,8 +17,10 @@ constexpr int THREADS = WARPS * 32;
 /// rows that ldmatrix reads at once, of one chunk, must lie in different banks.
 __device__ int place(int row, int col) {
   int chunk = col / CHUNK;
-  // ---- your code, about 1 line: the chunks of a row in another order, which depends on the row
-  chunk ^= row % 8;
+  // ---- your code, about 3 lines: the chunks of a row in another order, which depends on the row
+  const int rows_at_once = 8;  // of one chunk: these must lie in different banks
+  const int turn = row % rows_at_once;
+  chunk ^= turn;
   // ----
   return row * SIDE + chunk * CHUNK + col % CHUNK;
 }

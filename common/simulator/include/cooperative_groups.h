@@ -1,18 +1,11 @@
-// Cooperative groups (CUDA C++ Programming Guide, "Cooperative Groups"): blocks and clusters here,
-// groups within a warp in cooperative_groups/lanes.h. A barrier of the whole grid is not on the CPU
-// backend.
+// Cooperative groups (CUDA C++ Programming Guide, "Cooperative Groups"): blocks here, groups within
+// a warp in cooperative_groups/lanes.h, and clusters of blocks. A barrier of the whole grid is not
+// on the CPU backend.
 #pragma once
 
 #include <cooperative_groups/lanes.h>
+#include "cluster_functions.h"
 #include "device_functions.h"
-
-namespace simulator {
-uint32_t cluster_rank();  // cluster.cpp
-uint32_t cluster_size();
-void cluster_arrive();
-void cluster_wait();
-void* cluster_map(void* shared, uint32_t block);
-}  // namespace simulator
 
 namespace cooperative_groups {
 
@@ -106,16 +99,11 @@ inline grid_group this_grid() {
   return {};
 }
 
+/// The blocks that run at the same time and reach each other's shared memory. Inlined, so that a
+/// report names the kernel's line.
 class cluster_group {
  public:
   struct arrival_token {};
-  static unsigned int num_blocks() { return simulator::cluster_size(); }
-  static unsigned int block_rank() { return simulator::cluster_rank(); }
-  static unsigned int num_threads() { return num_blocks() * thread_block::num_threads(); }
-  static unsigned int size() { return num_threads(); }
-  static unsigned int thread_rank() {
-    return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
-  }
   __forceinline__ static void sync() {
     simulator::cluster_arrive();
     simulator::cluster_wait();
@@ -124,11 +112,34 @@ class cluster_group {
     simulator::cluster_arrive();
     return {};
   }
-  __forceinline__ static void barrier_wait(arrival_token&& = {}) { simulator::cluster_wait(); }
+  __forceinline__ static void barrier_wait() { simulator::cluster_wait(); }
+  __forceinline__ static void barrier_wait(arrival_token&&) { simulator::cluster_wait(); }
+
+  static dim3 block_index() { return simulator::cluster_index(); }
+  static unsigned int block_rank() { return simulator::cluster_rank(); }
+  static dim3 dim_blocks() { return simulator::cluster_dimensions(); }
+  static unsigned int num_blocks() { return simulator::cluster_size(); }
+  static dim3 thread_index() {
+    const dim3 block = block_index();
+    return {block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y,
+            block.z * blockDim.z + threadIdx.z};
+  }
+  static unsigned int thread_rank() {
+    return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+  }
+  static dim3 dim_threads() {
+    const dim3 blocks = dim_blocks();
+    return {blocks.x * blockDim.x, blocks.y * blockDim.y, blocks.z * blockDim.z};
+  }
+  static unsigned int num_threads() { return num_blocks() * thread_block::num_threads(); }
+  static unsigned int size() { return num_threads(); }
+
+  __forceinline__ static unsigned int query_shared_rank(const void* address) {
+    return simulator::cluster_rank_of(address);
+  }
   template <class T>
-  __forceinline__ static T* map_shared_rank(T* shared, int block) {
-    return static_cast<T*>(simulator::cluster_map(const_cast<std::remove_cv_t<T>*>(shared),
-                                                  static_cast<uint32_t>(block)));
+  __forceinline__ static T* map_shared_rank(T* address, int rank) {
+    return static_cast<T*>(simulator::cluster_map(address, static_cast<uint32_t>(rank)));
   }
 };
 inline cluster_group this_cluster() {

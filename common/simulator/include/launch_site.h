@@ -36,7 +36,7 @@ struct Launch {
   cudaStream_t stream;
   const Argument* arguments;  // in the order of the parameters
   size_t argument_count;
-  dim3 cluster = {1, 1, 1};  // blocks
+  dim3 cluster = {1, 1, 1};  // blocks of a cluster
 };
 
 /// Runs `call(context)` once for each thread of the grid; `context` is an object of that many
@@ -136,33 +136,39 @@ inline_ptx();
 
 }  // namespace simulator
 
-/// A launch with attributes; the one that is here is the size of a cluster.
-template <class... P, class... A>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(P...),
-                               A&&... arguments) {
-  const std::tuple<P...> values(std::forward<A>(arguments)...);
+namespace simulator {
+
+/// Launches a kernel with the values of its parameters.
+template <class... P>
+cudaError_t launch_with(void (*kernel)(P...), const std::tuple<P...>& values, dim3 grid, dim3 block,
+                        size_t dynamic_shared, cudaStream_t stream, dim3 cluster) {
   const void* const address = reinterpret_cast<const void*>(kernel);
   const auto thread = [=]() SIMULATOR_UNCHECKED { std::apply(kernel, values); };
   const auto listed = std::apply(
-      [](const P&... value) {
-        return std::array<simulator::Argument, sizeof...(P)>{simulator::as_argument(value)...};
-      },
+      [](const P&... value) { return std::array<Argument, sizeof...(P)>{as_argument(value)...}; },
       values);
-  simulator::Launch launch{
-      simulator::kernel_name(address), address,        config->gridDim, config->blockDim,
-      config->dynamicSmemBytes,        config->stream, listed.data(),   listed.size()};
-  for (unsigned i = 0; i < config->numAttrs; ++i) {
-    const cudaLaunchAttribute& attribute = config->attrs[i];
-    if (attribute.id != cudaLaunchAttributeClusterDimension) return cudaErrorInvalidValue;
-    const auto& cluster = attribute.val.clusterDim;
-    launch.cluster = dim3(cluster.x, cluster.y, cluster.z);
-  }
-  simulator::launch(
-      launch,
+  launch(
+      {kernel_name(address), address, grid, block, dynamic_shared, stream, listed.data(),
+       listed.size(), cluster},
       [](const void* context) SIMULATOR_UNCHECKED { (*static_cast<decltype(&thread)>(context))(); },
       &thread, sizeof thread);
   return cudaPeekAtLastError();
 }
+
+/// The size of a cluster among a launch's attributes.
+inline dim3 cluster_of(const cudaLaunchConfig_t& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i)
+    if (config.attrs[i].id == cudaLaunchAttributeClusterDimension) {
+      const auto& size = config.attrs[i].val.clusterDim;
+      return {size.x, size.y, size.z};
+    }
+  return {1, 1, 1};
+}
+
+/// How many clusters of such a launch the device could hold.
+cudaError_t most_clusters(int* clusters, const void* kernel, const cudaLaunchConfig_t& config);
+
+}  // namespace simulator
 
 /// `arguments` has the address of each. (Of a kernel that is cast to void* the parameters are not
 /// known: the translator drops the cast.)
@@ -173,17 +179,21 @@ cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void**
     return std::tuple<P...>(*static_cast<P*>(arguments[I])...);
   }
   (std::index_sequence_for<P...>{});
-  const void* const address = reinterpret_cast<const void*>(kernel);
-  const auto thread = [=]() SIMULATOR_UNCHECKED { std::apply(kernel, values); };
-  const auto listed = std::apply(
-      [](const P&... value) {
-        return std::array<simulator::Argument, sizeof...(P)>{simulator::as_argument(value)...};
-      },
-      values);
-  simulator::launch(
-      {simulator::kernel_name(address), address, grid, block, dynamic_shared, stream, listed.data(),
-       listed.size()},
-      [](const void* context) SIMULATOR_UNCHECKED { (*static_cast<decltype(&thread)>(context))(); },
-      &thread, sizeof thread);
-  return cudaPeekAtLastError();
+  return simulator::launch_with(kernel, values, grid, block, dynamic_shared, stream, {1, 1, 1});
+}
+
+template <class... P, class... A>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(P...),
+                               A&&... arguments) {
+  static_assert(sizeof...(P) == sizeof...(A), "as many arguments as the kernel has parameters");
+  if (config == nullptr) return cudaErrorInvalidValue;
+  return simulator::launch_with(
+      kernel, std::tuple<P...>(static_cast<P>(static_cast<A&&>(arguments))...), config->gridDim,
+      config->blockDim, config->dynamicSmemBytes, config->stream, simulator::cluster_of(*config));
+}
+template <class... P>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, void (*kernel)(P...),
+                                           const cudaLaunchConfig_t* config) {
+  if (clusters == nullptr || config == nullptr) return cudaErrorInvalidValue;
+  return simulator::most_clusters(clusters, reinterpret_cast<const void*>(kernel), *config);
 }

@@ -6,6 +6,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <ptx.h>
+#include "cluster_functions.h"
 
 #include <cstdint>
 
@@ -30,12 +31,6 @@ void tma_wait(int pending, bool only_read);
 bool elect_one();
 void set_registers(int count, bool more);
 void named_barrier(int barrier, int threads, bool waits);
-
-uint32_t cluster_rank();
-uint32_t cluster_size();
-void cluster_arrive();
-void cluster_wait();
-void* cluster_map(void* shared, uint32_t block);
 
 enum class WgmmaType { bfloat16, half };
 /// A is in registers where `registers` is not null, else `a` describes it. `mn_major`: a bit for A,

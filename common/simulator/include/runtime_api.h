@@ -221,8 +221,11 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*ke
       blocks, reinterpret_cast<const void*>(kernel), block_size, dynamic_shared);
 }
 
-// A launch with attributes (cudaLaunchKernelEx: launch_site.h).
-enum cudaLaunchAttributeID { cudaLaunchAttributeClusterDimension = 4 };
+// A launch with attributes: the size of a cluster, for cudaLaunchKernelEx (launch_site.h).
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeClusterDimension = 4,
+};
 union cudaLaunchAttributeValue {
   struct {
     unsigned x, y, z;
@@ -239,13 +242,4 @@ struct cudaLaunchConfig_t {
   cudaLaunchAttribute* attrs;
   unsigned numAttrs;
 };
-/// How many clusters the device runs at once.
-cudaError_t simulator_active_clusters(int* clusters, const void* kernel,
-                                      const cudaLaunchConfig_t* config);
-template <class... P>
-cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, void (*kernel)(P...),
-                                           const cudaLaunchConfig_t* config) {
-  return simulator_active_clusters(clusters, reinterpret_cast<const void*>(kernel), config);
-}
-
 #include "runtime_settings.h"

@@ -1,0 +1,47 @@
+// Words of this part for launchers: what TMA can take, and the maps that it needs.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "common/kernel/check.hpp"
+#include "common/kernel/error.hpp"
+#include "common/kernel/grid.hpp"
+#include "common/kernel/tensor_map.hpp"
+#include "hopper/hopper.hpp"
+#include "tensor_cores/launch_checks.hpp"
+
+namespace tutorial::tiled_matmul::hopper {
+
+using tensor_cores::allow_shared_memory, tensor_cores::device_attribute;
+
+/// Throws Error where there are no warpgroup products: they are on compute capability 9.0 alone.
+inline void require_sm_90a(const char* step) {
+  const int major = device_attribute(cudaDevAttrComputeCapabilityMajor);
+  const int minor = device_attribute(cudaDevAttrComputeCapabilityMinor);
+  if (major != 9 || minor != 0)
+    throw Error(std::string(step) + " needs compute capability 9.0, and this device has " +
+                std::to_string(major) + "." + std::to_string(minor) +
+                "; take a step of part tensor_cores");
+}
+
+/// Coordinates of tiles are ints, and a tile may begin that much before the end of an extent.
+inline constexpr int64_t MOST = int64_t{1} << 30;
+
+/// Does TMA take these matrices? Not empty ones, either: a map has no extents of 0.
+inline bool tma_takes(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+  const auto is_aligned = [](const auto* X) { return reinterpret_cast<uintptr_t>(X) % 16 == 0; };
+  return M * N > 0 && K > 0 && std::max({M, N, K}) < MOST && N % 8 == 0 && K % 8 == 0 &&
+         is_aligned(A) && is_aligned(B) && std::visit(is_aligned, C);
+}
+
+/// The map of a row-major matrix (rows, cols) from which tiles (tile_rows, tile_cols) are copied,
+/// with the swizzle for rows of 128 bytes.
+template <class T>
+CUtensorMap map_of(const T* X, int64_t rows, int64_t cols, int tile_rows, int tile_cols) {
+  const auto size = [](int64_t number) { return static_cast<uint64_t>(number); };
+  return tensor_map(X, {size(cols), size(rows)}, {size(cols)},
+                    {static_cast<uint32_t>(tile_cols), static_cast<uint32_t>(tile_rows)});
+}
+
+}  // namespace tutorial::tiled_matmul::hopper

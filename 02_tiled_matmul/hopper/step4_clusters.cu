@@ -1,0 +1,134 @@
+// Step 4 = step 3 + clusters: two blocks need the same tile of B, and each loads half of it for
+// both.
+//
+// FLOP            2·M·N·K
+// global memory   2·K·(M·N/256 + N·M/256) + E·M·N bytes
+// asked for       loads 2·K·(M·⌈N/256⌉ + N·⌈M/256⌉) bytes, stores E·M·N bytes
+// shared memory   as in step 2
+// block           384 threads for several times 128 × 256 elements of C; a cluster is two blocks
+//
+//   block 0   rows   0 … 127 of A ─┐              B's tile   upper 32 rows: block 0 loads them
+//   block 1   rows 128 … 255 of A ─┴─ one below              lower 32 rows: block 1 loads them
+//                                     the other              and both get all 64
+//
+// A stage is empty when the consumers of both blocks have released it, since the copies of either
+// block's producer write to both.
+#include "common/kernel/cluster.cuh"
+#include "common/kernel/tma.cuh"
+#include "common/kernel/wgmma.cuh"
+#include "hopper/launch.hpp"
+#include "hopper/tiles.cuh"
+
+namespace tutorial::tiled_matmul::hopper {
+namespace {
+
+constexpr int CONSUMERS = 2, THREADS = (1 + CONSUMERS) * WARPGROUP;
+constexpr int BM = 64 * CONSUMERS, BN = 256;
+constexpr int STAGES = 4;   // as many as 227 KB hold
+constexpr int CLUSTER = 2;  // blocks, whose tiles of C lie one below the other
+constexpr unsigned EVERY_BLOCK = (1u << CLUSTER) - 1;
+constexpr int SHARE = BK / CLUSTER;  // of the rows of B's tile, a block's
+constexpr int GROUP = 8;             // pairs of tiles one below the other: 2048 rows, as before
+
+// 128 of a consumer's registers are sums; the producer needs few (warpgroup.cuh has the picture).
+constexpr int PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240;
+
+struct Shared {
+  Tiles<BM, BN> tiles[STAGES];
+  Barrier full[STAGES], empty[STAGES];
+};
+constexpr int SHARED_BYTES = aligned_bytes<Shared>;
+
+/// Begins d (64, BN) += 64 rows of A's tile, from row m on, · B's tile, or d = … without `add`.
+__device__ void begin_products(float (&d)[BN / 2], const Tiles<BM, BN>& tiles, int m, bool add) {
+  const WgmmaOperand a({.start = tiles.A + m * BK}),
+      b({.start = tiles.B, .leading = sizeof tiles.B[0]});
+  wgmma_fence();
+#pragma unroll
+  for (int k = 0; k < BK; k += 16)
+    wgmma<BN, bf16, Major::k, Major::mn>(d, a + k * 2, b + k * 128, add || k > 0);
+  wgmma_commit();
+}
+
+template <class Out>
+__global__ void __launch_bounds__(THREADS, 1)
+    clusters_kernel(const __grid_constant__ CUtensorMap A_map,
+                    const __grid_constant__ CUtensorMap B_map, Out* C, int M, int N, int K) {
+  extern __shared__ unsigned char memory[];
+  Shared& shared = aligned_shared<Shared>(memory);
+  const int down = ceil_div(M, CLUSTER * BM), across = ceil_div(N, BN);
+  const int group = threadIdx.x / WARPGROUP, rank = cluster_rank();
+  const int first = blockIdx.x / CLUSTER, stride = gridDim.x / CLUSTER;
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < STAGES; ++stage) {
+      barrier_init(shared.full[stage], 1);
+      barrier_init(shared.empty[stage], CLUSTER * CONSUMERS);
+    }
+    barrier_init_fence();
+  }
+  cluster_sync();
+
+  Turn<STAGES> turn;
+  if (group == 0) {  // the producer: one thread of four warps, which must be of one kind
+    give_registers<PRODUCER_REGISTERS>();
+    if (threadIdx.x < 32 && elect_one()) {
+      for (int tile = first; tile < down * across; tile += stride) {
+        const Place place = place_of<GROUP>(tile, down, across);
+        for (int k0 = 0; k0 < K; k0 += BK, turn.next()) {
+          Tiles<BM, BN>& tiles = shared.tiles[turn.stage];
+          Barrier& full = shared.full[turn.stage];
+          barrier_wait(shared.empty[turn.stage], turn.parity ^ 1);
+          barrier_arrive_expect(full, sizeof tiles);
+          tma_load(tiles.A, A_map, full, {k0, (place.down * CLUSTER + rank) * BM});
+          for (int i = 0; i < BN / COLS; ++i)
+            tma_load_multicast(tiles.B[i] + rank * SHARE * COLS, B_map, full,
+                               {place.across * BN + i * COLS, k0 + rank * SHARE}, EVERY_BLOCK);
+        }
+      }
+    }
+  } else {
+    take_registers<CONSUMER_REGISTERS>();
+    const int m = (group - 1) * 64;
+    const auto release = [&](int stage) {
+      const int block = threadIdx.x % WARPGROUP;  // a thread for each
+      if (block < CLUSTER) barrier_arrive_at(shared.empty[stage], block);
+    };
+    float d[BN / 2];
+    for (int tile = first; tile < down * across; tile += stride) {
+      const Place place = place_of<GROUP>(tile, down, across);
+      for (int k0 = 0; k0 < K; k0 += BK, turn.next()) {
+        barrier_wait(shared.full[turn.stage], turn.parity);
+        begin_products(d, shared.tiles[turn.stage], m, k0 > 0);
+        // These products go on while the next tile is waited for; those before them are done.
+        wgmma_wait<1>();
+        if (k0 > 0) release((turn.stage + STAGES - 1) % STAGES);
+      }
+      wgmma_wait<0>(d);
+      release((turn.stage + STAGES - 1) % STAGES);
+      store_sums(C, M, N, (place.down * CLUSTER + rank) * BM + m, place.across * BN, d);
+    }
+  }
+  cluster_sync();  // nobody leaves while the other may still arrive at its barriers
+}
+
+}  // namespace
+
+void clusters(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+  require_sm_90a("clusters");
+  if (!tma_takes(A, B, C, M, N, K)) return tensor_cores::by_shape(A, B, C, M, N, K);
+  const CUtensorMap A_map = map_of(A, M, K, BM, BK), B_map = map_of(B, K, N, SHARE, COLS);
+  const int64_t tiles = ceil_div(M, CLUSTER * BM) * ceil_div(N, BN);
+  const int64_t count =
+      std::min<int64_t>(tiles, device_attribute(cudaDevAttrMultiProcessorCount) / CLUSTER);
+  const int m = static_cast<int>(M), n = static_cast<int>(N), k = static_cast<int>(K);
+  std::visit(
+      [&]<class Out>(Out* to) {
+        const auto kernel = clusters_kernel<Out>;
+        allow_shared_memory(kernel, SHARED_BYTES);
+        launch_clusters(kernel, CLUSTER, dim3(count * CLUSTER), dim3(THREADS), SHARED_BYTES, A_map,
+                        B_map, to, m, n, k);
+      },
+      C);
+}
+
+}  // namespace tutorial::tiled_matmul::hopper

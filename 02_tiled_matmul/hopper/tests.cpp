@@ -1,0 +1,117 @@
+// Every step of the part on shapes that their likely mistakes do not survive, with both types of C;
+// then what they ask for, what they leave to part tensor_cores, and the program. Part tensor_cores
+// tests cuBLAS and the reference.
+#include <cmath>
+
+#include "common/testing/asked_for.hpp"
+#include "common/testing/program_run.hpp"
+#include "hopper/hopper.hpp"
+#include "tensor_cores/check_step.hpp"
+
+namespace tutorial::tiled_matmul::hopper {
+namespace {
+
+using tensor_cores::bf16_values, tensor_cores::check_step, tensor_cores::Shape;
+
+constexpr int SMS = 132;  // of an H100 or H200, and of the simulator
+
+Step<Launcher> last_step() {
+  return runnable(steps.back());
+}
+
+TEST_CASE("hopper: every step is right for every shape", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  for (const Shape& shape : std::vector<Shape>{{256, 256, 64},   // whole tiles, one of K
+                                               {128, 256, 256},  // each stage once
+                                               {128, 256, 640},  // … and again, with both parities
+                                               {64, 256, 72},    // a tail of K
+                                               {136, 264, 104},  // … and of M and N, of 8
+                                               {257, 520, 8},    // … of 1, and K less than a step
+                                               {1, 8, 8},
+                                               {3, 40, 328},
+                                               {300, 64, 200},
+                                               {0, 16, 8},
+                                               {8, 0, 8},
+                                               {0, 0, 0},
+                                               {5, 40, 0}})
+    check_step(step, shape);
+}
+
+// Rows that do not begin at multiples of 16 bytes, and matrices that do not.
+TEST_CASE("hopper: every step takes what TMA does not, too", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  for (const Shape& shape : {Shape{37, 45, 29}, {20, 36, 16}, {20, 40, 20}, {1, 1, 1}})
+    check_step(step, shape);
+  for (int64_t offset : {1, 4, 7}) {
+    check_step(step, {12, 24, 16}, {.a = offset});
+    check_step(step, {12, 24, 16}, {.b = offset});
+    check_step(step, {12, 24, 16}, {.c = offset});
+  }
+  check_step(step, {12, 24, 16}, {8, 16, 24});  // multiples of 16 bytes, but of no more
+}
+
+TEST_CASE("hopper: every step gives NaN for 0 times infinity, and infinity for others") {
+  const auto step = EACH_STEP(steps);
+  const auto [M, N, K] = Shape{70, 16, 72};
+  std::vector<float> A = bf16_values({M, K}, 1), B = bf16_values({K, N}, 2);
+  A[1 * K + 2] = 0, B[2 * N + 3] = INFINITY;      // C[1][3]; else infinite in column 3
+  A[66 * K + 71] = -INFINITY, B[71 * N + 5] = 0;  // C[66][5]; else infinite in row 66
+  check_step(step, {M, N, K}, A, B);
+}
+
+// More tiles of 128 × 256 than multiprocessors, and of 256 × 256 than pairs of them: some blocks
+// have two, and use each stage in both. There are two strips, of 2048 rows and of fewer.
+TEST_CASE("hopper: every step is right with several tiles a block", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  check_step(step, {2056, 1800, 200});
+}
+
+TEST_CASE("hopper: by_shape takes the tile with which the device is done first") {
+  CHECK(columns_of_tile(8192, 8192, SMS) == 256);
+  CHECK(columns_of_tile(4096, 4096, SMS) == 256);
+  CHECK(columns_of_tile(16384, 512, SMS) == 256);
+  CHECK(columns_of_tile(8192, 1024, SMS) == 256);
+  CHECK(columns_of_tile(3000, 5000, SMS) == 192);
+  CHECK(columns_of_tile(1536, 1408, SMS) == 128);
+  CHECK(columns_of_tile(1024, 1024, SMS) == 64);
+  CHECK(columns_of_tile(100, 100, 1) > 0);  // whatever the device
+}
+
+TEST_CASE("hopper: by_shape is right with each tile", "[shapes]") {
+  const Step<Launcher> step = last_step();
+  for (const auto& [shape, columns] : {std::pair{Shape{130, 16888, 72}, 256},
+                                       {Shape{130, 12664, 72}, 192},
+                                       {Shape{130, 8440, 72}, 128},
+                                       {Shape{130, 200, 200}, 64}}) {
+    REQUIRE(columns_of_tile(shape.M, shape.N, SMS) == columns);
+    check_step(step, shape);
+  }
+}
+
+TEST_CASE("hopper: every step asks for what its header says", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  for (const auto& [M, N, K] :
+       {Shape{128, 256, 64}, {136, 264, 72}, {300, 520, 200}, {1, 8, 8}, {257, 40, 16}}) {
+    CAPTURE(step.name, M, N, K);
+    const DeviceBuffer<bf16> a(narrowed<bf16>(bf16_values({M, K}, 1)));
+    const DeviceBuffer<bf16> b(narrowed<bf16>(bf16_values({K, N}, 2)));
+    DeviceBuffer<float> c(M * N);
+    DeviceBuffer<bf16> narrow_c(M * N);
+    check_asked_for(symbols_of(a.data(), b.data(), c.data(), M, N, K),
+                    [&] { step.launch(a.data(), b.data(), c.data(), M, N, K); });
+    check_asked_for(symbols_of(a.data(), b.data(), narrow_c.data(), M, N, K),
+                    [&] { step.launch(a.data(), b.data(), narrow_c.data(), M, N, K); });
+  }
+}
+
+TEST_CASE("hopper: the program checks every step, and finds one wrong element", "[program]") {
+  const Words small = {"--part", "hopper", "--m", "40", "--n", "32", "--k", "24"};
+  // 2·40·32·24 FLOP; 2·(40·24 + 24·32) + 4·40·32 bytes
+  check_all_right(run_program(small), names_of(steps) + Words{"cuBLAS"},
+                  {.flop = 61440, .bytes = 8576});
+  check_wrong(run_stand_in(small + Words{"--kernel", "warpgroup"}, {1279, 1, 0.01f}), "warpgroup",
+              {"1 of 1280 elements", "C[39][31]"});
+}
+
+}  // namespace
+}  // namespace tutorial::tiled_matmul::hopper

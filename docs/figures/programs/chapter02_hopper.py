@@ -1,0 +1,140 @@
+"""The figures of chapter 02's part hopper: who waits for whom, what a descriptor says, who has the registers, and what a
+cluster shares."""
+from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, RED, Figure, figure
+
+
+def span(fig, x, y, width, words, color, fill=HALF, height=26, size=11.5):
+    """A piece of time."""
+    fig.rect(x, y, width - 2, height, color, fill, 0, 2)
+    if words:
+        fig.text(x + (width - 2) / 2, y + height / 2, words, size, anchor="middle", middle=True)
+
+
+@figure("02_hopper_time")
+def time_line():
+    fig = Figure(780, 330, "The life of a tile of C as a time line. The producer loads tiles of A and B into a ring of four stages as "
+                           "soon as a stage is empty. Both consumers multiply a stage when it is full, and give it back when their next "
+                           "products are under way. While TMA stores the tile of C, the stages of the next one are full already")
+    left, unit = 108, 52
+    rows = {"producer": 40, "TMA, loads": 80, "consumer 1": 140, "consumer 2": 180, "TMA, stores": 240}
+    for name, y in rows.items():
+        fig.text(8, y + 13, name, 12.5, bold=True, middle=True)
+    # The producer: four stages at once, then one whenever one is empty.
+    y = rows["producer"]
+    for stage in range(4):
+        span(fig, left + stage * 20, y, 20, str(stage), ORANGE)
+    for i in range(8):
+        span(fig, left + 162 + i * unit, y, 20, str(i % 4), ORANGE, HALF if i < 2 else PALE)
+    fig.text(left + 88, y + 13, "waits", 11, middle=True)
+    # The tiles on their way.
+    y = rows["TMA, loads"]
+    for i in range(4):
+        span(fig, left + i * 20 + 8, y + i * 6, 56, "", BLUE, PALE, 5)
+    for i in range(8):
+        span(fig, left + 182 + i * unit, y + i % 4 * 6, 56, "", BLUE, PALE, 5)
+    # The consumers.
+    for name, late in (("consumer 1", 0), ("consumer 2", 10)):
+        y, x = rows[name], left + 66 + late
+        fig.text(x - 6, y + 13, "full 0", 11, anchor="end", middle=True)
+        for i in range(6):
+            span(fig, x + i * unit, y, unit, f"stage {i % 4}", GREEN, HALF)
+        span(fig, x + 6 * unit, y, 58, "C to boxes", PURPLE, HALF)
+        for i in range(4):
+            span(fig, x + 6 * unit + 58 + i * unit, y, unit, f"stage {(i + 2) % 4}", GREEN, PALE)
+    y = rows["TMA, stores"]
+    span(fig, left + 66 + 6 * unit + 30, y, 120, "C to global memory", PURPLE, PALE)
+    # Who waits for whom.
+    fig.arrow(left + 72, rows["TMA, loads"] + 8, left + 72, rows["consumer 1"] - 2, BLUE)
+    fig.arrow(left + 66 + 10 + unit + 22, rows["consumer 2"], left + 164, rows["producer"] + 28, RED)
+    fig.text(left + 200, rows["TMA, loads"] + 46, "empty 0: both consumers have arrived", 11.5, RED)
+    fig.arrow(left + 66 + 6 * unit + 40, rows["consumer 2"] + 28, left + 66 + 6 * unit + 40, y - 2, PURPLE)
+    fig.line(left + 66 + 6 * unit, 24, left + 66 + 6 * unit, 290, GREY, 1, "4 3")
+    fig.text(left + 60 + 6 * unit, 286, "this tile of C: six steps of K", 12, anchor="end")
+    fig.text(left + 72 + 6 * unit, 286, "the next tile: its stages are full already", 12)
+    fig.text(8, 318, "Numbers are stages of the ring. A copy may take longer than a step's products: four are under way.", 12)
+    return fig
+
+
+@figure("02_hopper_descriptor")
+def descriptor():
+    fig = Figure(780, 400, "The 64 bits of a descriptor: where the tile starts, leading, stride, offset and swizzle; and what leading "
+                           "and stride are in the tile of B, whose rows run along N: the stride goes from eight rows to the next eight, "
+                           "the leading one from 64 columns to the next 64")
+    fig.heading(10, 22, "The descriptor of a tile: 64 bits")
+    x, y, bit = 14, 40, 11.7
+    fields = ((2, "swizzle", PURPLE), (10, "", GREY), (3, "offset", GREY), (3, "", GREY), (14, "stride / 16", GREEN), (2, "", GREY),
+              (14, "leading / 16", ORANGE), (2, "", GREY), (14, "start / 16", BLUE))
+    high = 64
+    for width, name, color in fields:
+        span(fig, x, y, width * bit, name if name not in ("swizzle", "offset") else "", color, HALF if name else FAINT, 30)
+        if name in ("swizzle", "offset"):
+            fig.text(x, y + 62, name, 12, color)
+            fig.line(x + width * bit / 2, y + 32, x + width * bit / 2, y + 48, color, 1)
+        fig.text(x + 1, y + 43 if name not in ("swizzle", "offset") else y - 5, high - 1, 9.5)
+        x, high = x + width * bit, high - width
+    fig.heading(10, 150, "A's tile, along K")
+    left, top, cell = 14, 180, 12
+    for block in range(3):
+        fig.grid(left, top + block * 54, 4, 8, cell, BLUE, look=lambda row, col: (BLUE, HALF if col < 2 else PALE))
+        fig.text(left + 112, top + block * 54 + 24, f"rows {8 * block} … {8 * block + 7}", 12, middle=True)
+    fig.brace(left + 196, top, left + 196, top + 54, "stride: 1024 bytes", GREEN)
+    fig.brace(left, top - 4, left + 23, top - 4, "", BLUE, -1)
+    fig.text(left + 30, top - 8, "16 of K: 32 bytes; the next 16: start + 32", 11.5)
+    fig.text(left, top + 176, "128 bytes a row (of four drawn eight)", 11.5)
+    fig.heading(400, 150, "B's tile, along N")
+    left = 404
+    for piece in range(2):
+        for block in range(3):
+            fig.grid(left + piece * 130, top + block * 54, 4, 8, cell, ORANGE,
+                     look=lambda row, col: (ORANGE, HALF if block < 2 else PALE))
+    fig.text(left, top - 8, "columns 0 … 63", 11.5)
+    fig.text(left + 130, top - 8, "64 … 127, and so on", 11.5)
+    fig.brace(left + 236, top, left + 236, top + 54, "stride: 1024 bytes", GREEN)
+    fig.brace(left + 236, top + 56, left + 236, top + 104, "8 rows of K", GREY)
+    fig.arrow(left, top + 164, left + 130, top + 164, ORANGE)
+    fig.text(left, top + 180, "leading: 64 rows · 128 bytes", 11.5, ORANGE)
+    fig.text(left, top + 198, "16 of K: two times 8 rows; the next 16: start + 2048", 11.5)
+    return fig
+
+
+@figure("02_hopper_registers")
+def registers():
+    fig = Figure(780, 190, "The 65536 registers of a multiprocessor. At first each of the 384 threads has 168. Then the producer's 128 "
+                           "threads keep 24 each, and each consumer's have 240: 128 sums, and addresses")
+    width, left = 640, 120
+    for y, name, parts in ((40, "at the launch", ((168, "producer: 168", ORANGE), (168, "consumer 1: 168", GREEN), (168, "consumer 2: 168", GREEN))),
+                           (100, "by role", ((24, "24", ORANGE), (240, "consumer 1: 240", GREEN), (240, "consumer 2: 240", GREEN)))):
+        fig.text(8, y + 17, name, 12.5, bold=True, middle=True)
+        x = left
+        for count, words, color in parts:
+            span(fig, x, y, width * count / 512, words, color, HALF, 34, 12)
+            x += width * count / 512
+        fig.rect(x, y, width * 8 / 512, 34, GREY, 0, 1, dash="2 2")
+    x = left + width * 24 / 512
+    for i in range(2):
+        begin = x + i * width * 240 / 512
+        fig.brace(begin, 138, begin + width * 128 / 512, 138, "128 sums", GREEN)
+    fig.text(left, 30, "128 threads each, 512 registers for the three of them", 12)
+    return fig
+
+
+@figure("02_hopper_cluster")
+def cluster():
+    fig = Figure(780, 250, "A cluster of two blocks, whose tiles of C lie one below the other. Each loads its own tile of A, and one "
+                           "half of B's tile for both")
+    fig.text(320, 22, "B's tile, 64 × 256", 12.5, bold=True)
+    fig.rect(320, 30, 180, 22, ORANGE, HALF)
+    fig.rect(320, 54, 180, 22, PURPLE, HALF)
+    fig.text(410, 41, "block 0 loads it for both", 11.5, anchor="middle", middle=True)
+    fig.text(410, 65, "block 1 loads it for both", 11.5, anchor="middle", middle=True)
+    for i, (y, color) in enumerate(((100, ORANGE), (170, PURPLE))):
+        fig.text(10, y + 30, f"block {i}", 12.5, bold=True, middle=True)
+        fig.rect(90, y, 44, 60, BLUE, HALF)
+        fig.text(112, y + 30, "A", 13, anchor="middle", middle=True)
+        fig.text(144, y + 24, "128 × 64, its own", 11.5)
+        fig.rect(320, y, 180, 60, GREEN, PALE)
+        fig.text(410, y + 30, "C: 128 × 256", 12.5, anchor="middle", middle=True)
+        fig.text(520, y + 24, "loads 16 KB of A and 16 KB of B,", 12)
+        fig.text(520, y + 42, "and gets 16 + 32 KB", 12)
+        fig.arrow(258, y + 30, 314, y + 30, color)
+    return fig
