@@ -3,9 +3,11 @@
 // FLOP            2·M·N·K
 // global memory   as in step 5, and before it 4·K·(M + N) bytes for the copies
 // asked for by pad_rows  loads 2·K·(PA·M + PB·N) bytes, stores 2·(PA·M·LDA + PB·K·LDB) bytes
-// asked for by padded_rows_kernel  loads 2·(M·LDA·⌈N/256⌉ + K·LDB·⌈M/128⌉) bytes, stores E·M·N
-// bytes memory          2·(M·LDA + K·LDB) bytes for the copies shared memory   as in step 5 block
-// 256 threads for 128 × 256 elements of C, or for a row
+// asked for by padded_rows_kernel  loads 2·(M·LDA·⌈N/256⌉ + K·LDB·⌈M/128⌉) bytes, stores
+//                 E·M·N bytes
+// memory          2·(M·LDA + K·LDB) bytes for the copies
+// shared memory   as in step 5
+// block           256 threads for 128 × 256 elements of C, or for a row
 #include <algorithm>
 
 #include "common/kernel/check.hpp"

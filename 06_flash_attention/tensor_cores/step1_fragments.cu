@@ -3,7 +3,7 @@
 // rows transposed as that of V. The sums of S lie in the lanes as the left fragment of the second
 // product needs P: so P stays in registers.
 //
-// FLOP            4·HS a visible pair of query and key, in whole tiles of 64 × 64 pairs
+// FLOP            4·D a visible pair of query and key, in whole tiles of 64 × 64 pairs
 // global memory   2·B·NH·HS·(2·Tq + 2·Tk·⌈Tq/64⌉) bytes, about half of Tk's part if causal
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/64⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
 // shared memory   2·(64 + 2·64)·D bytes, 49,152 for HS = 128; D is HS padded to 64 or 128

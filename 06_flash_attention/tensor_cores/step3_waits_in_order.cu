@@ -1,6 +1,6 @@
-// Step 3 = step 2 + copies that go on during the products: V comes while S is computed, the next K
-// during the softmax and the second product. A thread waits for the older of its two groups of
-// copies only.
+// Step 3 = step 2 + copies that go on during the products: V comes during the first product and the
+// softmax, the next K during the softmax and the second product. A thread waits for the older of
+// its two groups of copies only.
 //
 // FLOP            as step 1
 // global memory   as step 1

@@ -1,5 +1,5 @@
 // Step 5 = step 4 with 32 rows a warp, two tiles of 16: what ldmatrix reads of K and V serves both.
-// So shared memory is read half as often for a product.
+// So shared memory is read little more than half as often for a product.
 //
 // FLOP            as step 1, in whole tiles of 128 × 64 pairs
 // global memory   2·B·NH·HS·(2·Tq + 2·Tk·⌈Tq/128⌉) bytes, about half of Tk's part if causal

@@ -56,6 +56,7 @@ struct LaunchTrace {
 struct TakenTrace {
   std::optional<LaunchTrace> launch;
   std::vector<std::string> others;
+  bool were_clusters = false;  // among the launches: of these there is no trace
 };
 
 /// From now on the first launch of this kernel is recorded ("": of the first kernel that comes).

@@ -4,11 +4,11 @@
 // A matrix that the lanes share is called a fragment: each lane holds some elements of it in its
 // own registers. Lane l = 4·g + t, with g = l / 4 (0 … 7) and t = l % 4, holds of
 //
-//   A (16 × 16)                    B (16 × 8)               C (16 × 8), fp32
-//   a[0]: row g,   columns 2t 2t+1       b0: rows 2t 2t+1,        c[0] c[1]: row g,   columns 2t
-//   2t+1 a[1]: row g+8, the same                  column g             c[2] c[3]: row g+8, the same
-//   a[2]: row g,   columns 2t+8 2t+9     b1: rows 2t+8 2t+9,
-//   a[3]: row g+8, the same                  column g
+//   A (16 × 16)                      B (16 × 8)                 C (16 × 8), fp32
+//   a[0]: row g,   columns 2t 2t+1    b0: rows 2t 2t+1,          c[0]: row g,   column 2t
+//   a[1]: row g+8, the same               column g               c[1]: row g,   column 2t+1
+//   a[2]: row g,   columns 2t+8 2t+9  b1: rows 2t+8 2t+9,        c[2]: row g+8, column 2t
+//   a[3]: row g+8, the same               column g               c[3]: row g+8, column 2t+1
 //
 // A register of 32 bits holds two elements of 16 bits, the one that is named first in its lower
 // half (PTX ISA, "Matrix Fragments for mma.m16n8k16"; a picture: docs/02_tensor_cores.md).
@@ -33,10 +33,9 @@ __device__ inline void mma_m16n8k16(float (&c)[4], const uint32_t (&a)[4], uint3
   ptx::mma_m16n8k16(c, a, b0, b1, T{});
 }
 
-/// C += A·B for A (16, 8), B (8, 8), C (16, 8), of TF32: fp32 whose fraction has 10 bits in place
-/// of
-/// 23. Lane 4·g + t holds A's (g, t), (g+8, t), (g, t+4), (g+8, t+4) and B's (t, g), (t+4, g); C as
-/// above. The lower 13 bits of each register are not looked at: to_tf32() rounds before.
+/// C += A·B for A (16, 8), B (8, 8), C (16, 8), of TF32: fp32 with 10 bits of fraction in place of
+/// 23. Lane 4·g + t holds A's (g, t), (g+8, t), (g, t+4), (g+8, t+4) and B's (t, g), (t+4, g); C
+/// as above. The lower 13 bits of each register are not looked at: to_tf32() rounds before.
 __device__ inline void mma_m16n8k8_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                         uint32_t b1) {
   ptx::mma_m16n8k8_tf32(c, a, b0, b1);

@@ -209,6 +209,8 @@ std::string why_no_trace(const std::string& step, const std::string& kernel,
     if (result.name == step && !was_checked(result))
       return step + (result.verdict == Verdict::failed ? " failed: " : " was not run: ") +
              result.message;
+  if (outcome.trace.were_clusters)
+    return "the blocks of " + step + " run in clusters, of which there is no trace yet";
   if (kernel.empty() || outcome.trace.others.empty())
     return step + " launches no kernel at these sizes";
   return "no kernel \"" + kernel + "\" was launched; " +

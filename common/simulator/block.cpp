@@ -154,7 +154,7 @@ void Worker::begin_block(const Grid& grid, uint3 block) {
   rank_ = 0;
   make_current();
   const dim3& size = grid.launch.block;
-  if (has_matrix_operations) capability_ = architecture().capability;
+  capability_ = architecture().capability;
   threads_.assign(static_cast<size_t>(size.x) * size.y * size.z, Thread{});
   next_ = finished_ = waiting_ = waiting_lanes_ = at_cluster_barrier_ = 0;
   order_.clear();

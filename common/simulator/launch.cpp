@@ -323,8 +323,7 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
   {
     const std::lock_guard lock(launch_mutex);
     const CrashGuard guard;
-    // The blocks of a cluster run in turns: no trace can tell them apart yet.
-    if (count(launch.cluster) == 1) grid.recorder = begin_recording(launch);
+    grid.recorder = begin_recording(launch);
     outcome = pool().run(grid);
     if (grid.recorder) end_recording();
     auto [error, reports] = take_findings();

@@ -296,6 +296,11 @@ tutorial::TakenTrace taken;
 Recorder* begin_recording(const Launch& launch) {
   const std::lock_guard lock(mutex);
   if (!wanted) return nullptr;
+  // The blocks of a cluster run in turns, and the events of a trace come block by block.
+  if (launch.cluster.x * launch.cluster.y * launch.cluster.z > 1) {
+    taken.were_clusters = true;
+    return nullptr;
+  }
   const std::string known = launch.address == nullptr ? "" : function_name(launch.address);
   const std::string name = known.empty() ? launch.kernel : known;
   const bool is_first = !taken.launch;

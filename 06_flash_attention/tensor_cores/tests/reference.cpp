@@ -38,7 +38,7 @@ TEST_CASE("tensor cores: the bound of lse is too small for the sum of the rounde
         scores[j] += static_cast<double>(problem.q[i * 16 + d]) * problem.k[j * 16 + d] / 4;
     const double m = *std::max_element(scores.begin(), scores.end());
     float sum = 0;
-    for (double s : scores) sum += bf16(static_cast<float>(std::exp(s - m)));
+    for (double s : scores) sum += static_cast<float>(bf16(static_cast<float>(std::exp(s - m))));
     outside += std::abs(m + std::log(sum) - want.lse.value[i]) > want.lse.bound[i];
   }
   CHECK(outside > 25);

@@ -87,9 +87,9 @@ def swizzle():
 
 @figure("06_tc_waits")
 def waits():
-    f = Figure(760, 392, "Time lines of a tile. Step 3: V of tile j is copied during the product for S, K of tile j + 1 during the softmax "
-                         "and the product for O; the block waits for K, then for V, and has four barriers a tile. Step 7: both of tile "
-                         "j + 1 are copied into the other stage during all of tile j, with one wait and one barrier.")
+    f = Figure(760, 424, "Time lines of a tile. Step 3: V of tile j may come during the product for S and the softmax, K of tile j + 1 from "
+                         "the softmax on until the next tile; the block waits for K, then for V, and has four barriers a tile. Step 7: both "
+                         "of tile j + 1 are copied into the other stage during all of tile j, with one wait and one barrier.")
     left, width = 120, 610
 
     def row(y, name):
@@ -106,20 +106,23 @@ def waits():
 
     f.heading(20, 20, "step 3: one place for K, one for V")
     y = 40
-    row(y, "copies")
-    box(y, 0.00, 0.36, ORANGE, "V(j)")
-    box(y, 0.38, 0.98, ORANGE, "")
-    f.text(left + 0.8 * width, y + 13, "K(j+1)", 11, TEXT, "middle", middle=True)
-    row(y + 36, "warps")
-    box(y + 36, 0.04, 0.36, BLUE, "S = Q·K(j)ᵀ", HALF)
-    box(y + 36, 0.38, 0.64, PURPLE, "softmax", HALF)
-    box(y + 36, 0.68, 0.98, GREEN, "O += P·V(j)", HALF)
+    row(y, "copy of V")
+    box(y, 0.00, 0.655, ORANGE, "V(j)")
+    row(y + 32, "copy of K")
+    start, end = left + 0.38 * width, left + 1.02 * width  # open at the right: it may go on in the next tile
+    f.rect(start, y + 32, end - start, 26, ORANGE, PALE, 0)
+    f.path(f"M{end:g} {y + 32}H{start:g}V{y + 58}H{end:g}", ORANGE, 1)
+    f.text(left + 0.825 * width, y + 45, "K(j+1), on to the next wait K", 11, TEXT, "middle", middle=True)
+    row(y + 68, "warps")
+    box(y + 68, 0.04, 0.36, BLUE, "S = Q·K(j)ᵀ", HALF)
+    box(y + 68, 0.38, 0.64, PURPLE, "softmax", HALF)
+    box(y + 68, 0.68, 0.98, GREEN, "O += P·V(j)", HALF)
     for x, words in ((0.03, "wait K(j)"), (0.37, "K read"), (0.66, "wait V(j)"), (0.99, "V read")):
-        barrier(x, y - 6, y + 72, words)
-    f.text(left, y + 112, "K(j+1) may begin when nobody reads K(j) any more: right after the first product.", 12)
+        barrier(x, y - 6, y + 104, words)
+    f.text(left, y + 144, "K(j+1) may begin when nobody reads K(j) any more: right after the first product.", 12)
 
-    f.heading(20, 196, "step 7: two stages of both")
-    y = 216
+    f.heading(20, 228, "step 7: two stages of both")
+    y = 248
     row(y, "copies")
     box(y, 0.03, 0.98, ORANGE, "K(j+1) and V(j+1), into the other stage")
     for w in range(2):
