@@ -8,6 +8,7 @@
 #include "common/data/device_buffer.hpp"
 #include "common/data/npy.hpp"
 #include "common/kernel/check.hpp"
+#include "hopper/hopper.hpp"
 #include "joint/joint.hpp"
 #include "paths.hpp"
 #include "tensor_cores/tensor_cores.hpp"
@@ -160,5 +161,7 @@ int main(int argc, char** argv) {
        {"backward", "the gradients of q, k and v, with the scores computed again",
         flash_attention::backward::body},
        {"tensor_cores", "attention in bf16, both products on tensor cores",
-        flash_attention::tensor_cores::body}});
+        flash_attention::tensor_cores::body},
+       {"hopper", "the same on wgmma and TMA, for compute capability 9.0a",
+        flash_attention::hopper::body}});
 }

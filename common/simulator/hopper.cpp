@@ -40,13 +40,24 @@ void refuse(Worker& worker, const char* kind, const void* instruction, const std
                          text);
 }
 
-Worker& hopper_worker(const char* what) {
+Worker& hopper_worker(const char* what, int needs) {
   Worker* const worker = current_worker();
   if (worker == nullptr) {
     std::fprintf(stderr, "%s was called outside a kernel.\n", what);
     std::abort();
   }
   worker->hopper->used = true;
+  const int here = architecture().capability;
+  if (here < needs) {
+    const SimulatorScope scope;
+    throw Fault(cudaErrorLaunchFailure,
+                "trap in " + std::string(worker->kernel()) + ", " +
+                    worker->place_of_running_thread() + "\n  " + what +
+                    " needs compute capability " + std::to_string(needs / 10) + "." +
+                    std::to_string(needs % 10) + ", and this device has " +
+                    std::to_string(here / 10) + "." + std::to_string(here % 10) +
+                    "\n  likely: the launcher does not refuse the device\n");
+  }
   return *worker;
 }
 
@@ -54,7 +65,7 @@ Worker& hopper_worker(const char* what) {
 
 /// The hardware elects one lane, the same at each time, and does not say which.
 bool elect_one() {
-  static constexpr MatrixOperation elect{"elect_one()", 90, [](Worker&, const MatrixParts& parts) {
+  static constexpr MatrixOperation elect{"elect_one()", 0, [](Worker&, const MatrixParts& parts) {
                                            for (void* part : parts)
                                              if (part) {
                                                *static_cast<bool*>(part) = true;

@@ -54,8 +54,8 @@ __device__ inline uint32_t to_tf32(float value) {
   return bits;
 }
 
-/// What __pipeline_memcpy_async() does, without a branch: with a size of 0 nothing is read, and zeros
-/// come. (PTX ISA, "cp.async"; .cg goes past the L1 cache, and takes 16 bytes only.)
+/// What __pipeline_memcpy_async() does, without a branch: with a size of 0 nothing is read, and
+/// zeros come. (PTX ISA, "cp.async"; .cg goes past the L1 cache, and takes 16 bytes only.)
 template <int BYTES>
 __device__ inline void copy_async(void* to, const void* from, bool inside) {
   if constexpr (BYTES == 16)

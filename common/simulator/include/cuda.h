@@ -57,6 +57,8 @@ inline CUresult cuDeviceTotalMem(size_t* bytes, CUdevice device) {
 // ---- Tensor maps (tensor_map.cpp)
 typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
+// A kernel takes one by value. GCC would remark that it once passed such parameters otherwise.
+#pragma GCC diagnostic ignored "-Wpsabi"
 typedef struct CUtensorMap_st {
   alignas(64) cuuint64_t opaque[16];
 } CUtensorMap;

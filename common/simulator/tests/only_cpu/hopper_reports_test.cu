@@ -179,8 +179,8 @@ TEST_CASE("hopper: tiles used too early, or overwritten", "[hopper]") {
 }
 
 TEST_CASE("hopper: products that are not waited for, or not begun together", "[hopper]") {
-  CHECK_REPORT(sums_read_early, ", registers of block (0,0) thread (128,0)", "// product", "// read early",
-               "read before it was waited for");
+  CHECK_REPORT(sums_read_early, ", registers of block (0,0) thread (128,0)", "// product",
+               "// read early", "read before it was waited for");
   CHECK_REPORT(sums_written_early, "// written early", "written before it was waited for");
   CHECK_REPORT(no_wgmma_wait, "race in pipeline");
   CHECK_REPORT(no_wgmma_fence, "no wgmma_fence() stands before", "// product");

@@ -1,0 +1,56 @@
+// Part hopper of chapter 6: the attention of part tensor_cores on what compute capability 9.0a has
+// besides: products by warpgroups (wgmma), copies by the TMA unit, barriers that count.
+//
+// Problem, roundings, reference and launcher are those of part tensor_cores
+// (tensor_cores/tensor_cores.hpp). Other GPUs have none of this: see its steps for them.
+#pragma once
+
+#include <vector>
+
+#include "tensor_cores/tensor_cores.hpp"
+
+namespace tutorial::flash_attention::hopper {
+
+using tensor_cores::bf16;
+using tensor_cores::Launcher;
+
+// ---- the steps
+
+Launcher warpgroups, taking_turns, overlapped, longest_first, tile_stores, head_sizes;
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "warpgroups",
+     .launch = warpgroups,
+     .idea = "a warp loads by TMA, two warpgroups multiply by wgmma, barriers between them",
+     .needs = "sm_90a"},
+    {.name = "taking_turns",
+     .launch = taking_turns,
+     .idea = "one warpgroup multiplies while the other one has its softmax",
+     .needs = "sm_90a"},
+    {.name = "overlapped",
+     .launch = overlapped,
+     .idea = "the softmax of a tile during the product with the values before it",
+     .needs = "sm_90a"},
+    {.name = "longest_first",
+     .launch = longest_first,
+     .idea = "blocks that stay take tickets, the longest tiles of some heads first",
+     .needs = "sm_90a"},
+    {.name = "tile_stores",
+     .launch = tile_stores,
+     .idea = "O goes out by TMA, through the place of its queries",
+     .needs = "sm_90a"},
+    {.name = "head_sizes",
+     .launch = head_sizes,
+     .idea = "head sizes up to 256, each with tiles of its own; any address",
+     .needs = "sm_90a"},
+};
+
+/// The largest head size of a step; all of them take multiples of 8.
+inline int64_t largest_head_size(Launcher* step) {
+  return step == head_sizes ? 256 : 128;
+}
+
+/// The program's part (program.cpp).
+void body(Chapter& chapter);
+
+}  // namespace tutorial::flash_attention::hopper

@@ -1,0 +1,61 @@
+#include "hopper/launch.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "common/kernel/error.hpp"
+
+namespace tutorial::flash_attention::hopper {
+namespace {
+
+/// A tile further is an int, too.
+constexpr int64_t LARGEST_COUNT = std::numeric_limits<int32_t>::max() - 512;
+
+/// (heads, T, HS), each head's rows without gaps.
+CUtensorMap map_of(const bf16* tensor, int64_t heads, int64_t T, int64_t HS, int rows) {
+  const auto unsigned_of = [](int64_t size) { return static_cast<uint64_t>(size); };
+  return tensor_map(tensor, {unsigned_of(HS), unsigned_of(T), unsigned_of(heads)},
+                    {unsigned_of(HS), unsigned_of(T * HS)}, {64, static_cast<uint32_t>(rows), 1});
+}
+
+}  // namespace
+
+void require_supported(const Attention& shape, const char* step, int64_t largest, const bf16* q,
+                       const bf16* k, const bf16* v, const bf16* out) {
+  tensor_cores::require_head_size(shape, step, largest);
+  if (!tensor_cores::all_aligned(q, k, v, out))
+    throw Error(std::string(step) +
+                " loads by TMA, and q, k, v or out does not begin at a multiple of 16 bytes; take "
+                "--kernel head_sizes.");
+  for (const int64_t size : {shape.B * shape.NH, shape.Tq, shape.Tk})
+    if (size > LARGEST_COUNT)
+      throw Error(std::string(step) +
+                  " counts rows and heads in 32 bits, as TMA does, and there are " +
+                  std::to_string(size) + "; take smaller sizes.");
+  int device = 0, major = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  if (major != 9)
+    throw Error(std::string(step) +
+                " needs a GPU of compute capability 9.0, for wgmma and TMA; take --part "
+                "tensor_cores.");
+}
+
+CUtensorMap queries_map(const Attention& shape, const bf16* tensor, int rows) {
+  return map_of(tensor, shape.B * shape.NH, shape.Tq, shape.HS, rows);
+}
+
+CUtensorMap keys_map(const Attention& shape, const bf16* tensor, int rows, const bf16* instead) {
+  if (shape.Tk == 0) return queries_map(shape, instead, rows);
+  return map_of(tensor, shape.B * shape.NH_kv, shape.Tk, shape.HS, rows);
+}
+
+unsigned blocks_that_stay(int64_t tickets) {
+  int device = 0, multiprocessors = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  return static_cast<unsigned>(std::min<int64_t>(tickets, multiprocessors));
+}
+
+}  // namespace tutorial::flash_attention::hopper

@@ -1,0 +1,30 @@
+// What launchers of this part look at and make before they launch.
+#pragma once
+
+#include <cstdint>
+
+#include "common/kernel/check.hpp"
+#include "common/kernel/tensor_map.hpp"
+#include "hopper/hopper.hpp"
+#include "launch_checks.hpp"
+#include "tensor_cores/launch.hpp"
+
+namespace tutorial::flash_attention::hopper {
+
+using tensor_cores::with_padded_head_size;
+
+/// Throws Error when the shape is invalid, its head size not a multiple of 8 up to `largest`, a
+/// tensor does not begin at a multiple of 16 bytes, a size does not fit into a coordinate of TMA,
+/// or the device is none of compute capability 9.0.
+void require_supported(const Attention& shape, const char* step, int64_t largest, const bf16* q,
+                       const bf16* k, const bf16* v, const bf16* out);
+
+/// The tensor maps of q and out: (heads, Tq, HS) in boxes of `rows` rows and 64 columns. And of k
+/// and v. A tensor without rows, of which nothing is loaded, has the map of `instead`.
+CUtensorMap queries_map(const Attention& shape, const bf16* tensor, int rows);
+CUtensorMap keys_map(const Attention& shape, const bf16* tensor, int rows, const bf16* instead);
+
+/// How many blocks have an SM each, if there is so much to do.
+unsigned blocks_that_stay(int64_t tickets);
+
+}  // namespace tutorial::flash_attention::hopper

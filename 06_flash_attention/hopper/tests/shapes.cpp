@@ -1,0 +1,70 @@
+// Every step, on shapes that its likely mistakes do not survive.
+#include "hopper/tests/problems.hpp"
+
+namespace tutorial::flash_attention::hopper {
+namespace {
+
+TEST_CASE("hopper: every step is right for every shape", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  const std::vector<Attention> shapes = {
+      {.Tq = 1, .Tk = 1, .HS = 16},
+      {.Tq = 5, .Tk = 3, .HS = 8},       // less than a tile; queries without keys
+      {.Tq = 128, .Tk = 128, .HS = 64},  // whole tiles
+      {.Tq = 140, .Tk = 400, .HS = 40},  // tails everywhere, 4 tiles of keys
+      {.Tq = 270, .Tk = 140, .HS = 16},  // tiles of queries without keys, with some
+      {.Tq = 1, .Tk = 1100, .HS = 24},   // one query, as in decoding; the ring goes round
+      {.B = 2, .NH = 4, .NH_kv = 2, .Tq = 35, .Tk = 33, .HS = 32},  // grouped queries
+      {.NH = 3, .NH_kv = 1, .Tq = 20, .Tk = 140, .HS = 104},
+      {.Tq = 65, .Tk = 257, .HS = 128, .causal = false},
+      {.NH = 3, .NH_kv = 3, .Tq = 200, .Tk = 200, .HS = 64},
+  };
+  for (const Attention& shape : shapes) check_step(step, normal_problem(shape));
+}
+
+TEST_CASE("hopper: head_sizes is right for all head sizes", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  if (step.launch != head_sizes) return;
+  for (int64_t HS = 8; HS <= 256; HS += 8)
+    check_step(step, normal_problem({.Tq = 19, .Tk = 130, .HS = HS, .causal = false}));
+  for (int64_t HS : {56, 96, 136, 192, 200, 256})  // more than a tile of queries, and of keys
+    check_step(step, normal_problem({.NH = 2, .NH_kv = 1, .Tq = 210, .Tk = 330, .HS = HS}));
+}
+
+TEST_CASE("hopper: head_sizes takes any address that a bf16 can have") {
+  const auto step = EACH_STEP(steps);
+  if (step.launch != head_sizes) return;
+  const Problem problem = normal_problem({.NH = 2, .NH_kv = 1, .Tq = 9, .Tk = 33, .HS = 24});
+  for (int64_t offset : {1, 4}) {
+    check_step(step, problem, {.q = offset});
+    check_step(step, problem, {.k = offset});
+    check_step(step, problem, {.v = offset});
+    check_step(step, problem, {.out = offset});
+  }
+}
+
+// Blocks that stay have 132 SMs at most on the devices that have the step, and take further tiles.
+TEST_CASE("hopper: every step has more tiles than the device has SMs", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  check_step(step, normal_problem({.B = 2, .NH = 70, .NH_kv = 10, .Tq = 130, .Tk = 140, .HS = 8}));
+}
+
+TEST_CASE("hopper: every step takes any address of lse, and tensors 16 bytes further") {
+  const auto step = EACH_STEP(steps);
+  check_step(step, normal_problem({.Tq = 9, .Tk = 33, .HS = 24}),
+             {.q = 8, .k = 16, .v = 24, .out = 40, .lse = 3});
+}
+
+TEST_CASE("hopper: every step does nothing when there is nothing to do") {
+  const auto step = EACH_STEP(steps);
+  check_step(step, normal_problem({.B = 0, .HS = 8}));
+  check_step(step, normal_problem({.NH = 0, .HS = 8}));
+  check_step(step, normal_problem({.NH = 0, .NH_kv = 0, .HS = 8}));
+  check_step(step, normal_problem({.Tq = 0, .Tk = 5, .HS = 8}));
+  check_step(step, normal_problem({.Tq = 5, .Tk = 0, .HS = 8}));  // zeros
+  // Without columns out is empty, and a score without terms is no score: lse is left alone.
+  step.launch({.Tq = 5, .Tk = 5, .HS = 0}, nullptr, nullptr, nullptr, nullptr, nullptr);
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+}  // namespace
+}  // namespace tutorial::flash_attention::hopper

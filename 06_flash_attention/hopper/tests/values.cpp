@@ -1,0 +1,59 @@
+// Every step, on scores that its likely mistakes do not survive.
+#include <cmath>
+
+#include "hopper/tests/problems.hpp"
+
+namespace tutorial::flash_attention::hopper {
+namespace {
+
+TEST_CASE("hopper: every step takes scores of any size", "[values]") {
+  const auto step = EACH_STEP(steps);
+  for (float shift : {200.0f, -200.0f, -2e4f, 2e4f}) {
+    INFO("scores near " << shift);
+    check_both(step, {.Tq = 17, .Tk = 130, .HS = 16}, [&](const Attention& shape) {
+      return with_scores(shape, [&](int64_t) { return shift; });
+    });
+  }
+}
+
+// In a tile of 128 keys the maximum moves by 18 in log2, which O follows, or by 9 or 3.7, which it
+// follows after some tiles or never. The tiles come from the last keys on.
+TEST_CASE("hopper: every step rescales when the maximum rises, and when it falls", "[values]") {
+  const auto step = EACH_STEP(steps);
+  for (float slope : {-0.1f, -0.05f, -0.02f, 0.1f})
+    check_both(step, {.Tq = 19, .Tk = 520, .HS = 40}, [&](const Attention& shape) {
+      return with_scores(shape, [&](int64_t j) { return slope * static_cast<float>(j); });
+    });
+}
+
+// A key of −∞ is masked for every query, wherever its tile is.
+TEST_CASE("hopper: every step survives tiles that are masked from end to end", "[values]") {
+  const auto step = EACH_STEP(steps);
+  const Attention shape = {.Tq = 20, .Tk = 400, .HS = 16};
+  const auto masked = [&](int64_t first, int64_t last, float others) {
+    INFO("keys " << first << " to " << last << " are masked, other scores near " << others);
+    check_both(step, shape, [&](const Attention& s) {
+      return with_scores(s, [&](int64_t j) { return j >= first && j <= last ? -INF : others; });
+    });
+  };
+  masked(256, 399, 0);     // the first tiles
+  masked(200, 399, -100);  // and what is left is small: 0 is not a maximum that may be kept
+  masked(128, 255, -100);
+  masked(0, 140, 0);  // the last ones
+  masked(0, 399, 0);  // all
+}
+
+TEST_CASE(
+    "hopper: every step passes NaN and infinite scores on to their queries, and to no "
+    "others",
+    "[values]") {
+  const auto step = EACH_STEP(steps);
+  const int64_t HS = 16;
+  Problem problem = normal_problem({.Tq = 40, .Tk = 40, .HS = HS});
+  problem.q[3 * HS + 1] = std::nanf("");  // query 3
+  problem.k[30 * HS + 2] = INF;           // key 30: +∞ or −∞ for the queries from 30 on
+  check_step(step, problem);
+}
+
+}  // namespace
+}  // namespace tutorial::flash_attention::hopper

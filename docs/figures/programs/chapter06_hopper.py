@@ -1,0 +1,96 @@
+"""The figures of chapter 06's part hopper. Q is blue, K and V orange, S and the softmax purple, O green."""
+from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, SOLID, TEXT, Figure, figure
+
+
+def lane(f, y, name, color=TEXT, left=20):
+    """A row of a time line."""
+    f.text(left, y + 13, name, 12.5, color, middle=True)
+    f.line(150, y + 30, 740, y + 30, GREY, 0.6)
+
+
+def bar(f, x, y, width, text, color, fill=PALE):
+    f.rect(x, y, width - 2, 26, color, fill, 0.8, 2)
+    f.text(x + width / 2 - 1, y + 13, text, 11.5, TEXT, "middle", middle=True)
+
+
+@figure("06_hopper_ring")
+def ring():
+    f = Figure(760, 330, "The life of two stages of K. The producer's thread has the TMA unit load a tile into stage 0 and the next into "
+                         "stage 1. A stage's full barrier completes when its bytes have come; both warpgroups wait for it and multiply. "
+                         "Each arrives at the stage's empty barrier; when both have, the producer loads the next tile into the stage.")
+    f.heading(20, 20, "two stages of K")
+    top = 44
+    for n, name in enumerate(("producer", "stage 0", "stage 1", "warpgroup 0", "warpgroup 1")):
+        lane(f, top + n * 46, name)
+    y = [top + n * 46 for n in range(5)]
+    for n, (x, stage) in enumerate(((150, 1), (200, 2), (392, 1), (512, 2))):
+        bar(f, x, y[0], 50, f"load {n}", GREY, FAINT)
+        bar(f, x + 26, y[stage], 100, f"tile {n} comes", ORANGE, FAINT)
+        f.arrow(x + 24, y[0] + 26, x + 34, y[stage], GREY, 1)
+    bar(f, 276, y[1], 142 - 28, "full", ORANGE, HALF)
+    bar(f, 326, y[2], 212, "full", ORANGE, HALF)
+    bar(f, 518, y[1], 140, "full", ORANGE, HALF)
+    for x, wait, tile in ((276, 3, 0), (396, 3, 1), (518, 3, 2)):
+        bar(f, x, y[3], 76, f"Q·K{tile}ᵀ", PURPLE, HALF)
+    for x, tile in ((296, 0), (430, 1), (540, 2)):
+        bar(f, x, y[4], 86, f"Q·K{tile}ᵀ", PURPLE, HALF)
+    f.arrow(276, y[1] + 26, 280, y[3], ORANGE, 1.2)
+    f.arrow(352, y[3], 390, y[0] + 28, GREEN, 1.2, "4 3")
+    f.arrow(380, y[4], 393, y[0] + 28, GREEN, 1.2, "4 3")
+    f.lines(20, 290, ["Solid orange: the full barrier lets the warpgroups go on: 32,768 bytes have come.",
+                      "Dashed green: both warpgroups have arrived at the empty barrier, and the producer goes on: load 2."], 12.5, step=18)
+    return f
+
+
+@figure("06_hopper_turns")
+def turns():
+    f = Figure(760, 426, "What two warpgroups do in time. Step 1: each multiplies for S, has its softmax, multiplies for O; nothing says "
+                         "that they do so at different times. Step 2: one multiplies, P times V of a tile and S of the next, while the other "
+                         "has its softmax. Step 3: a warpgroup's softmax also runs during its own P times V.")
+
+    def draw(top, title, rows):
+        f.text(20, top - 10, title, 12.5, TEXT, bold=True)
+        for n, (products, powers) in enumerate(rows):
+            y = top + n * 44
+            f.text(20, y + 16, f"warpgroup {n}", 12.5, TEXT, middle=True)
+            for x, width, text in products:
+                color = GREEN if "PV" in text else PURPLE
+                f.rect(x, y, width - 2, 15, color, HALF, 0.8, 2)
+                f.text(x + width / 2 - 1, y + 7.5, text, 11, TEXT, "middle", middle=True)
+            for x in powers:
+                f.rect(x, y + 17, 138, 15, GREY, FAINT, 0.8, 2)
+                f.text(x + 69, y + 24.5, "softmax", 11, TEXT, "middle", middle=True)
+        f.line(130, top + 84, 740, top + 84, GREY, 0.6)
+
+    draw(40, "step 1: at the same time, each at half the speed; then nobody multiplies",
+         [([(150, 100, "S"), (390, 200, "PV, S")], [250, 590])] * 2)
+    draw(166, "step 2: turns",
+         [([(150, 50, "S"), (340, 100, "PV, S"), (580, 100, "PV, S")], [200, 440]),
+          ([(200, 50, "S"), (440, 100, "PV, S"), (680, 60, "PV …")], [250, 540])])
+    draw(292, "step 3: S first, and the softmax during one's own PV",
+         [([(150, 50, "S"), (340, 100, "S, PV"), (540, 100, "S, PV")], [200, 390, 590]),
+          ([(200, 50, "S"), (440, 100, "S, PV"), (640, 100, "S, PV")], [250, 490])])
+    f.lines(20, 398, ["Upper halves: products. In step 2 they leave a gap where a softmax takes longer than the other's products;",
+                      "in step 3 it has the time of PV more."], 12.5, step=18)
+    return f
+
+
+@figure("06_hopper_tickets")
+def tickets():
+    f = Figure(760, 300, "Six tiles of queries of six heads under a causal mask, in two sections of three heads. Tickets go by rows of a "
+                         "section, from the longest tile to the shortest, and then to the next section.")
+    cell, left, top = 34, 110, 60
+    for section in range(2):
+        x0 = left + section * 250
+        f.heading(x0, 24, f"section {section}: heads {3 * section} to {3 * section + 2}")
+        for tile in range(5, -1, -1):
+            row = 5 - tile
+            for head in range(3):
+                number = section * 18 + row * 3 + head
+                f.rect(x0 + head * 68, top + row * cell, 60 * (tile + 1) / 6, cell - 6, BLUE, PALE, 0.8, 2)
+                f.text(x0 + head * 68 + 60 * (tile + 1) / 6 - 4 if tile > 1 else x0 + head * 68 + 60 * (tile + 1) / 6 + 4,
+                       top + row * cell + 14, number, 11, TEXT, "end" if tile > 1 else "start", middle=True)
+    for tile in range(6):
+        f.text(left - 12, top + (5 - tile) * cell + 14, f"tile {tile}", 12, GREY, "end", middle=True)
+    f.lines(20, 280, ["The length of a bar is that of the work: how many keys the tile's queries see. Numbers are tickets."], 12.5)
+    return f
