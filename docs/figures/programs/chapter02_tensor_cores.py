@@ -131,7 +131,7 @@ def swizzle():
           ("The same four banks", "eight times: 8 passes"))
     # Padded rows are 9 chunks long: row r begins r chunks further on. What passes the end of the banks begins anew.
     panel(282, "padded", lambda row, chunk: (chunk + row) % 8, None,
-          ("A row is a chunk longer, so", "the next one begins 4 banks", "further on: 1 pass, but 1/8 of", "the place holds nothing"))
+          ("A row is a chunk longer, so", "the next one begins 4 banks", "further on: 1 pass, but 1/9 of", "the place holds nothing"))
     panel(534, "swizzled", lambda row, chunk: chunk ^ row, None,
           ("Chunk c lies at c XOR r:", "1 pass, and each row", "keeps its 128 bytes"))
     fig.text(30, 384, "The number in a box is the chunk of the row that lies there. Red: chunk 2, as ldmatrix reads it.", 12.5)
@@ -252,13 +252,14 @@ def groups():
 
 @figure("02_tc_epilogue")
 def epilogue():
-    fig = Figure(760, 226, "A warp's sums on their way out. From the registers a request writes pairs of floats in eight rows; through shared memory a "
+    fig = Figure(760, 226, "A warp's sums on their way out. From the registers a request writes every second one of eight floats, in eight rows; through shared memory a "
                            "request writes whole rows, 16 bytes a lane")
     cell, height, top = 7, 16, 54
     fig.heading(10, 24, "straight from the registers")
     for row in range(8):
         for pair in range(4):
-            fig.rect(10 + pair * 2 * cell, top + row * height, 2 * cell - 1, height - 2, GREEN, HALF, 0)
+            fig.rect(10 + pair * 2 * cell, top + row * height, cell, height - 2, GREEN, HALF, 0)
+            fig.rect(10 + (pair * 2 + 1) * cell, top + row * height, cell - 1, height - 2, GREEN, FAINT, 0)
         fig.rect(10 + 8 * cell, top + row * height, 24 * cell, height - 2, GREY, FAINT, 0)
         fig.text(10 + 33 * cell, top + row * height + 7, f"row {row}", 10, middle=True)
     fig.lines(10, top + 8 * height + 20, ("8 rows of 8 floats: each row's 32 bytes", "take two requests, one for each of c[0], c[1]"), 12, 18)

@@ -1,14 +1,16 @@
 """The figures of chapter 02's part tf32: what TF32 holds, how a float becomes two of it, and what cutting does to a sum."""
 from math import sqrt
 
-from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, RED, SOLID, TEXT, Figure, figure
+from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, RED, TEXT, Figure, figure
 
 
 def bits(fig, x, y, cell, parts, height=26):
     """Boxes of one bit each. parts: (how many, color, fill, what stands in the middle of them)."""
     for count, color, fill, words in parts:
+        free = len(words) * 3.4  # no lines between bits where the words stand
         for i in range(count):
-            fig.rect(x + i * cell, y, cell - 1, height, color, fill, 0)
+            crossed = abs((i + 1 - count / 2) * cell) < free and i + 1 < count
+            fig.rect(x + i * cell, y, cell if crossed else cell - 1, height, color, fill, 0)
         if words:
             fig.text(x + count * cell / 2, y + height / 2, words, 12, anchor="middle", middle=True)
         x += count * cell
@@ -27,8 +29,7 @@ def tf32_bits():
                                   (fraction, BLUE, HALF, f"fraction, {fraction}")))
         if name == "TF32":
             x = left + cell * 19
-            for j in range(13):
-                fig.rect(x + j * cell, y, cell - 2, 25, GREY, 0, 0.7, dash="2 2")
+            fig.rect(x, y, 13 * cell - 2, 25, GREY, 0, 0.7, dash="2 2")
             fig.text(x + 13 * cell / 2, y + 13, "not looked at, 13", 12, anchor="middle", middle=True)
     fig.text(left, 26, "sign", 12, RED)
     fig.text(10, 236, "A TF32 number lies in a register of 32 bits, as a float32 of which the tensor core reads the first 19.", 12.5)
@@ -42,9 +43,9 @@ def tf32_split():
                            "the one of both low parts is left out")
     left, cell = 110, 20
     fig.text(10, 33, "x", 14, bold=True, middle=True)
-    bits(fig, left, 20, cell, ((1, BLUE, SOLID, "1"), (10, BLUE, HALF, "10 bits"), (13, PURPLE, HALF, "13 bits")))
+    bits(fig, left, 20, cell, ((1, BLUE, PALE, "1"), (10, BLUE, HALF, "10 bits"), (13, PURPLE, HALF, "13 bits")))
     fig.text(10, 83, "high", 14, bold=True, middle=True)
-    bits(fig, left, 70, cell, ((1, BLUE, SOLID, "1"), (10, BLUE, HALF, "rounded to nearest")))
+    bits(fig, left, 70, cell, ((1, BLUE, PALE, "1"), (10, BLUE, HALF, "rounded to nearest")))
     fig.text(left + 11 * cell + 8, 83, "x rounded to TF32", 12.5, middle=True)
     fig.text(10, 133, "low = x − high", 14, bold=True, middle=True)
     bits(fig, left + 12 * cell, 120, cell, ((11, PURPLE, HALF, "11 bits"), (1, RED, HALF, "")))
@@ -59,10 +60,9 @@ def tf32_split():
             size = ("1", "2⁻¹¹", "2⁻²²")[row + col]
             fig.rect(x, top, 210, 46, RED if dropped else GREEN, FAINT if dropped else (HALF if row == col else PALE), 1,
                      dash="4 3" if dropped else "")
-            fig.text(x + 105, top + 15, f"{a}·{b}", 12.5, anchor="middle", middle=True)
-            fig.text(x + 105, top + 33, f"about {size} of a·b" + (": left out" if dropped else ""), 12, anchor="middle", middle=True)
-    fig.text(left + 450, y + 23, "multiplied last", 12.5, middle=True)
-    fig.text(left + 450, y + 77, "the two small ones first", 12.5, middle=True)
+            turn = (("third", "second"), ("first", "left out"))[row][col]
+            fig.text(x + 105, top + 15, f"{a}·{b}: {turn}", 12.5, anchor="middle", middle=True)
+            fig.text(x + 105, top + 33, f"about {size} of a·b", 12, anchor="middle", middle=True)
     return fig
 
 
@@ -95,7 +95,8 @@ def tf32_sums():
     for n in range(0, most, 64):
         (x, y), (x2, y2) = at(n, 0), at(n + 64, 0)
         fig.path(f"M{x:.1f} {y:.1f}L{x2:.1f} {at(0, 32)[1]:.1f}", PURPLE, 1.2)
-    fig.text(x0 + 10, at(0, 62)[1], "cut, but begun anew again and again: step 3", 12.5, PURPLE)
+    fig.lines(x0 + width + 10, y0 - 92, ("step 3: short sums, each cut from 0", "on; their last bits are smaller", "(not to scale)"), 12.5, 17,
+              color=PURPLE)
     fig.text(10, 280, "A sum whose last bit stays the same. Cut: n/2. Rounded: √(n/12), the spread of n errors of half a unit.",
              12.5, TEXT)
     return fig
