@@ -61,7 +61,7 @@ TEST_CASE("hopper: every step gives NaN for 0 times infinity, and infinity for o
 
 // More tiles of 128 × 256 than multiprocessors, and of 256 × 256 than pairs of them: some blocks
 // have two, and use each stage in both. There are two strips, of 2048 rows and of fewer.
-TEST_CASE("hopper: every step is right with several tiles a block", "[shapes]") {
+TEST_CASE("hopper: every step is right with several tiles a block") {
   const auto step = EACH_STEP(steps);
   check_step(step, {2056, 1800, 200});
 }
@@ -77,7 +77,7 @@ TEST_CASE("hopper: by_shape takes the tile with which the device is done first")
   CHECK(columns_of_tile(100, 100, 1) > 0);  // whatever the device
 }
 
-TEST_CASE("hopper: by_shape is right with each tile", "[shapes]") {
+TEST_CASE("hopper: by_shape is right with each tile") {
   const Step<Launcher> step = last_step();
   for (const auto& [shape, columns] : {std::pair{Shape{130, 16888, 72}, 256},
                                        {Shape{130, 12664, 72}, 192},

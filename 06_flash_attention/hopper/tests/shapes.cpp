@@ -43,7 +43,7 @@ TEST_CASE("hopper: head_sizes takes any address that a bf16 can have") {
 }
 
 // Blocks that stay have 132 SMs at most on the devices that have the step, and take further tiles.
-TEST_CASE("hopper: every step has more tiles than the device has SMs", "[shapes]") {
+TEST_CASE("hopper: every step has more tiles than the device has SMs") {
   const auto step = EACH_STEP(steps);
   check_step(step, normal_problem({.B = 2, .NH = 70, .NH_kv = 10, .Tq = 130, .Tk = 140, .HS = 8}));
 }
