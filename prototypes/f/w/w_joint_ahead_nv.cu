@@ -1,0 +1,214 @@
+// Step 8 = step 7, and O is rescaled only where a maximum has risen by more than 8 (in log2). Until
+// then weights are up to 2^8 in place of 1: bf16 and float32 keep as many digits of them.
+//
+// FLOP            as step 6
+// global memory   as step 5
+// asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
+// shared memory   as step 7
+// block           as step 5
+// H200            (not measured yet)
+#include "tensor_cores/launch.hpp"
+#include "tensor_cores/words.cuh"
+
+namespace tutorial::flash_attention::tensor_cores {
+namespace {
+
+constexpr int WARPS = 4, THREADS = WARPS * WARP;
+constexpr int TALL = 2;                         // tiles of 16 rows of a warp
+constexpr int Br = WARPS * TALL * 16, Bc = 64;  // queries of a block, keys of a tile
+
+/// Rows of D numbers, one after the other, each with its chunks in an order of its own.
+template <int HEAD_SIZE>
+struct Swizzled {
+  static constexpr int D = HEAD_SIZE, STAGE = 2 * Bc * D,
+                       BYTES = (Br * D + 2 * STAGE) * sizeof(bf16);
+  static __device__ int in_row(int row, int chunk) { return (chunk ^ row % 8) * CHUNK; }
+  static __device__ int place(int row, int chunk) { return row * D + in_row(row, chunk); }
+};
+
+/// S (32, Bc) = Q (32, D) · Kᵀ, as in step 1 but for two tiles of rows.
+template <class Tile>
+__device__ void multiply_keys(float (&S)[TALL][Bc / 8][4], const bf16* Q, const bf16* K) {
+  const int lane = threadIdx.x % WARP;
+  const bf16 *const row_Q = Q + lane % 16 * Tile::D, *const row_K =
+                                                         K + (lane / 16 * 8 + lane % 8) * Tile::D;
+  uint32_t a[2][TALL][4], b[2][4];
+  const auto read_q = [&](int d) {
+#pragma unroll
+    for (int m = 0; m < TALL; ++m) ldmatrix(a[d % 2][m], row_Q + (Tile::in_row(lane, lane / 16) ^ 2 * d * CHUNK) + m * 16 * Tile::D);
+  };
+  constexpr int PER = Bc / 16, ALL = Tile::D / 16 * PER;
+  const auto read_k = [&](int x) {
+    ldmatrix(b[x % 2], row_K + (Tile::in_row(lane, lane / 8 % 2) ^ 2 * (x / PER) * CHUNK) + x % PER * 16 * Tile::D);
+  };
+  read_q(0);
+  read_k(0);
+#pragma unroll
+  for (int x = 0; x < ALL; ++x) {
+    if (x % PER == 0 && x + PER < ALL) read_q(x / PER + 1);
+    if (x + 1 < ALL) read_k(x + 1);
+    const int n = x % PER * 2, d = x / PER;
+#pragma unroll
+    for (int m = 0; m < TALL; ++m) {
+      mma_m16n8k16<bf16>(S[m][n], a[d % 2][m], b[x % 2][0], b[x % 2][1]);
+      mma_m16n8k16<bf16>(S[m][n + 1], a[d % 2][m], b[x % 2][2], b[x % 2][3]);
+    }
+  }
+}
+
+/// O (32, D) += P (32, Bc) · V, as in step 1 but for two tiles of rows.
+template <class Tile>
+__device__ void multiply_values(Rows16<Tile::D> (&rows)[TALL], float (&P)[TALL][Bc / 8][4], float scale,
+                                const bf16* V) {
+  float base[TALL][2];
+  for (int m = 0; m < TALL; ++m) for (int h = 0; h < 2; ++h) base[m][h] = finite_max(rows[m].m[h]);
+  const int lane = threadIdx.x % WARP;
+  const bf16* const row_V = V + lane % 16 * Tile::D;
+  uint32_t bb[2][4];
+  const auto read_v = [&](int x) {
+    ldmatrix_trans(bb[x % 2], row_V + (Tile::in_row(lane, lane / 16) ^ x % (Tile::D / 16) * 2 * CHUNK) + x / (Tile::D / 16) * 16 * Tile::D);
+  };
+  read_v(0);
+#pragma unroll
+  for (int n = 0; n < Bc / 8; n += 2) {
+    uint32_t a[TALL][4];
+#pragma unroll
+    for (int m = 0; m < TALL; ++m)
+#pragma unroll
+      for (int x = 0; x < 4; ++x)
+{
+        float& p0 = P[m][n + x / 2][x % 2 * 2]; float& p1 = P[m][n + x / 2][x % 2 * 2 + 1];
+        p0 = exp2_approx(fmaf(p0, scale, -base[m][x % 2])); p1 = exp2_approx(fmaf(p1, scale, -base[m][x % 2]));
+        rows[m].l[x % 2] += p0 + p1;
+        a[m][x] = pack<bf16>(P[m][n + x / 2][x % 2 * 2], P[m][n + x / 2][x % 2 * 2 + 1]); }
+#pragma unroll
+    for (int d = 0; d < Tile::D / 8; d += 2) {
+      const int x = n / 2 * (Tile::D / 16) + d / 2;
+      if (x + 1 < Bc / 16 * (Tile::D / 16)) read_v(x + 1);
+      const uint32_t (&b)[4] = bb[x % 2];
+#pragma unroll
+      for (int m = 0; m < TALL; ++m) {
+        mma_m16n8k16<bf16>(rows[m].O[d], a[m], b[0], b[1]);
+        mma_m16n8k16<bf16>(rows[m].O[d + 1], a[m], b[2], b[3]);
+      }
+    }
+  }
+}
+
+/// How much larger than 2^m a row's largest score may be (log2): 0 rescales at every rise. What FA4
+/// takes for inputs of 16 bits.
+constexpr float SLACK = 8;
+
+template <int D>
+__device__ void rescale(const float (&S)[TALL][Bc / 8][4], Rows16<D> (&rows)[TALL], float scale) {
+  float max[TALL][2];
+  bool moved = false;
+#pragma unroll
+  for (int m = 0; m < TALL; ++m)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      float x = fmaxf(S[m][0][2 * h], S[m][0][2 * h + 1]);
+#pragma unroll
+      for (int n = 1; n < Bc / 8; ++n) x = fmaxf(x, fmaxf(S[m][n][2 * h], S[m][n][2 * h + 1]));
+      max[m][h] = x;
+    }
+#pragma unroll
+  for (int m = 0; m < TALL; ++m)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      max[m][h] = quad_max(max[m][h]) * scale;
+      moved |= max[m][h] > rows[m].m[h] + SLACK;
+    }
+  if (__any_sync(0xffffffffu, moved)) {
+#pragma unroll
+    for (int m = 0; m < TALL; ++m)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      max[m][h] = fmaxf(rows[m].m[h], max[m][h]);
+      const float factor = exp2_approx(rows[m].m[h] - finite_max(max[m][h]));
+      rows[m].m[h] = max[m][h];
+      rows[m].l[h] *= factor;
+#pragma unroll
+      for (int d = 0; d < D / 8; ++d)
+#pragma unroll
+        for (int e = 2 * h; e < 2 * h + 2; ++e) rows[m].O[d][e] *= factor;
+    }
+  }
+}
+
+template <class Tile>
+__global__ void __launch_bounds__(THREADS)
+    lazy_rescale_kernel(Attention shape, float scale, const bf16* __restrict__ q,
+                        const bf16* __restrict__ k, const bf16* __restrict__ v,
+                        bf16* __restrict__ out, float* __restrict__ lse) {
+  constexpr int D = Tile::D;
+  extern __shared__ __align__(16) bf16 shared[];
+  bf16* const Q = shared;           // (Br, D)
+  bf16* const stages = Q + Br * D;  // two: (Bc, D) of K and (Bc, D) of V
+  const int64_t Tq = shape.Tq, Tk = shape.Tk;
+  const int HS = static_cast<int>(shape.HS);
+  const BlockOf block(shape, Br);
+  q += (block.head * Tq + block.i0) * HS;
+  k += block.kv_head * Tk * HS;
+  v += block.kv_head * Tk * HS;
+  const int64_t last = block.i0 + Br < Tq ? block.i0 + Br : Tq;
+  const int tiles = static_cast<int>(ceil_div(shape.visible_keys(last - 1), Bc));
+  // Every row of the warp sees the first `whole` tiles to their end, none sees more than `seen`.
+  const int warp_row = threadIdx.x / WARP * TALL * 16;
+  const int64_t first = block.i0 + warp_row;
+  const int whole = static_cast<int>(shape.visible_keys(first) / Bc);
+  const int seen =
+      first < Tq ? static_cast<int>(ceil_div(shape.visible_keys(first + TALL * 16 - 1), Bc)) : 0;
+
+  const auto begin_copy = [&](bf16* K, int j) {
+    const int64_t key = int64_t{j} * Bc;
+    copy_rows<Tile, Bc, THREADS>(K, k + key * HS, Tk - key, HS);
+    copy_rows<Tile, Bc, THREADS>(K + Bc * D, v + key * HS, Tk - key, HS);
+    __pipeline_commit();
+  };
+
+  copy_rows<Tile, Br, THREADS>(Q, q, Tq - block.i0, HS);
+  if (tiles > 0) begin_copy(stages, 0);
+  Rows16<D> rows[TALL];
+  bf16 *now = stages, *next = stages + Tile::STAGE;
+  for (int j = 0; j < tiles; ++j) {
+    __pipeline_wait_prior(0);
+    __syncthreads();  // tile j has come, and nobody reads the other stage any more
+    if (j + 1 < tiles) begin_copy(next, j + 1);
+    bf16* const K = now;
+    now = next;
+    next = K;
+    if (j >= seen) continue;
+    float S[TALL][Bc / 8][4] = {};
+    multiply_keys<Tile>(S, Q + warp_row * D, K);
+    if (j >= whole)
+#pragma unroll
+      for (int m = 0; m < TALL; ++m) hide_masked(S[m], shape, first + m * 16, int64_t{j} * Bc);
+    rescale(S, rows, scale);
+    multiply_values<Tile>(rows, S, scale, K + Bc * D);
+  }
+#pragma unroll
+  for (int m = 0; m < TALL; ++m) {
+    for (float& l : rows[m].l) l = quad_sum(l);
+    store_rows(out + block.head * Tq * HS, lse + block.head * Tq, rows[m], first + m * 16, Tq, HS,
+               LN_2);
+  }
+}
+
+}  // namespace
+
+void w_joint_ahead_nv(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
+                  float* lse) {
+  require_supported(shape, "w_joint_ahead_nv", 128, q, k, v, out);
+  with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
+    const auto kernel = lazy_rescale_kernel<Swizzled<D>>;
+    allow_shared_memory(kernel, Swizzled<D>::BYTES, "head size", shape.HS);
+    const unsigned blocks = query_blocks(shape, Br);
+    if (shape.rows() * shape.HS == 0) return;
+    kernel<<<blocks, THREADS, Swizzled<D>::BYTES>>>(shape, LOG2_E * score_scale(shape), q, k, v,
+                                                    out, lse);
+    CUDA_CHECK_LAUNCH();
+  });
+}
+
+}  // namespace tutorial::flash_attention::tensor_cores

@@ -1,0 +1,5 @@
+#include "proto.cuh"
+namespace tutorial::flash_attention::tensor_cores {
+struct X_d192_2x112 { static constexpr Opt opt{.D=192,.BC=112,.WGS=2,.STAGES=2}; };
+void d192_2x112(const Attention& s, const bf16* q, const bf16* k, const bf16* v, bf16* out, float* lse) { launch<X_d192_2x112>(s, q, k, v, out, lse); }
+}

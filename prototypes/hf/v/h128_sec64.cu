@@ -1,0 +1,5 @@
+#include "proto.cuh"
+namespace tutorial::flash_attention::tensor_cores {
+struct X_h128_sec64 { static constexpr Opt opt{.D=128,.BC=128,.WGS=2,.STAGES=2,.SECTION_MB=1000}; };
+void h128_sec64(const Attention& s, const bf16* q, const bf16* k, const bf16* v, bf16* out, float* lse) { launch<X_h128_sec64>(s, q, k, v, out, lse); }
+}

@@ -1,0 +1,49 @@
+#pragma once
+#include "tensor_cores/tensor_cores.hpp"
+namespace tutorial::flash_attention::tensor_cores {
+Launcher h128;
+Launcher h128_m0;
+Launcher h128_m1;
+Launcher h128_m3;
+Launcher h160;
+Launcher h176;
+Launcher h192;
+Launcher h112x2;
+Launcher h96x3;
+Launcher h128_nopp;
+Launcher h128_noov;
+Launcher h128_noboth;
+Launcher h128_s1;
+Launcher h176_nopp;
+Launcher h128_direct;
+Launcher h128_lazy0;
+Launcher h128_sec16;
+Launcher h128_sec64;
+Launcher d64_3x128;
+Launcher d64_2x128;
+Launcher d64_2x192;
+Launcher d64_2x256;
+Launcher d64_3x112;
+Launcher d64_3x96;
+Launcher d64_3x128_nopp;
+Launcher d64_3x128_e4;
+Launcher d64_3x128_e8;
+Launcher d64_3x128_f4;
+Launcher d64_3x128_f8;
+Launcher d64_2x192_f4;
+Launcher d64_2x192_e4;
+Launcher d64_2x192_nopp;
+Launcher d64_2x128_nopp;
+Launcher d96_2x128;
+Launcher d96_2x144;
+Launcher d96_2x176;
+Launcher d96_3x80;
+Launcher d192_2x96;
+Launcher d192_2x112;
+Launcher d192_2x112_nopp;
+Launcher d256_2x80;
+Launcher d256_2x80_nopp;
+Launcher d256_2x64;
+struct V { const char* name; Launcher* f; };
+inline V everything[] = {{"h128",h128},{"h128_m0",h128_m0},{"h128_m1",h128_m1},{"h128_m3",h128_m3},{"h160",h160},{"h176",h176},{"h192",h192},{"h112x2",h112x2},{"h96x3",h96x3},{"h128_nopp",h128_nopp},{"h128_noov",h128_noov},{"h128_noboth",h128_noboth},{"h128_s1",h128_s1},{"h176_nopp",h176_nopp},{"h128_direct",h128_direct},{"h128_lazy0",h128_lazy0},{"h128_sec16",h128_sec16},{"h128_sec64",h128_sec64},{"d64_3x128",d64_3x128},{"d64_2x128",d64_2x128},{"d64_2x192",d64_2x192},{"d64_2x256",d64_2x256},{"d64_3x112",d64_3x112},{"d64_3x96",d64_3x96},{"d64_3x128_nopp",d64_3x128_nopp},{"d64_3x128_e4",d64_3x128_e4},{"d64_3x128_e8",d64_3x128_e8},{"d64_3x128_f4",d64_3x128_f4},{"d64_3x128_f8",d64_3x128_f8},{"d64_2x192_f4",d64_2x192_f4},{"d64_2x192_e4",d64_2x192_e4},{"d64_2x192_nopp",d64_2x192_nopp},{"d64_2x128_nopp",d64_2x128_nopp},{"d96_2x128",d96_2x128},{"d96_2x144",d96_2x144},{"d96_2x176",d96_2x176},{"d96_3x80",d96_3x80},{"d192_2x96",d192_2x96},{"d192_2x112",d192_2x112},{"d192_2x112_nopp",d192_2x112_nopp},{"d256_2x80",d256_2x80},{"d256_2x80_nopp",d256_2x80_nopp},{"d256_2x64",d256_2x64}};
+}

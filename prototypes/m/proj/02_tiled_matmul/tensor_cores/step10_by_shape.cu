@@ -1,0 +1,183 @@
+// Step 10 = step 9 + a smaller tile where the large one would leave multiprocessors idle.
+//
+// FLOP            2·M·N·K
+// global memory   2·K·(M·N/BN + N·M/BM) + E·M·N bytes; BM × BN elements of C a block
+// asked for       loads 2·K·(M·⌈N/BN⌉ + N·⌈M/BM⌉) bytes, stores E·M·N bytes
+// shared memory   144 or 96 KB a block
+// block           256 threads for 128 × 256 elements of C, or 128 for 64 × 128
+#include <algorithm>
+
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
+#include "common/kernel/mma.cuh"
+#include "tensor_cores/bf16_tile.cuh"
+#include "tensor_cores/launch_checks.hpp"
+#include "tensor_cores/wide_store.cuh"
+
+namespace tutorial::tiled_matmul::tensor_cores {
+namespace {
+
+constexpr int BK = 64;    // elements of K at a time, as before
+constexpr int GROUP = 8;  // tiles of C one below the other that come one after the other
+
+/// What follows from the numbers that a tile chooses: BM × BN elements of C a block, WM × WN a
+/// warp, and how many blocks shall share a multiprocessor.
+template <int BM_, int BN_, int WM_, int WN_, int STAGES_, int BLOCKS_PER_SM_>
+struct BlockTile {
+  static constexpr int BM = BM_, BN = BN_, WM = WM_, WN = WN_, STAGES = STAGES_;
+  static constexpr int BLOCKS_PER_SM = BLOCKS_PER_SM_;
+  static constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
+  using TileA = Swizzled<BM, BK>;
+  using TileB = Swizzled<BK, BN>;
+  static constexpr int STAGE = TileA::SIZE + TileB::SIZE;
+  static constexpr int SHARED_BYTES = STAGES * STAGE * sizeof(bf16);
+};
+struct Place {
+  int64_t down, across;
+};
+/// Which tile of C block number `block` computes. C is cut into strips of GROUP tiles; in each the
+/// blocks go down first, and then to the right. The last strip may be less high.
+__device__ Place place_of(int64_t block, int64_t tiles_down, int64_t tiles_across) {
+  const int64_t first = block / (GROUP * tiles_across) * GROUP;
+  const int64_t in_strip = block - first * tiles_across;
+  const int64_t height = min(tiles_down - first, int64_t{GROUP});
+  return {.down = first + in_strip % height, .across = in_strip / height};
+}
+
+/// sum += a·b, to and fro: from one product to the next a or b stays.
+template <int DOWN, int ACROSS>
+__device__ void multiply(float (&sum)[DOWN][2 * ACROSS][4], const uint32_t (&a)[DOWN][4],
+                         const uint32_t (&b)[ACROSS][4]) {
+#pragma unroll
+  for (int i = 0; i < DOWN; ++i) {
+#pragma unroll
+    for (int j = 0; j < 2 * ACROSS; ++j) {
+      const int turn = i % 2 == 0 ? j : 2 * ACROSS - 1 - j;
+      mma_m16n8k16<bf16>(sum[i][turn], a[i], b[turn / 2][turn % 2 * 2],
+                         b[turn / 2][turn % 2 * 2 + 1]);
+    }
+  }
+}
+
+template <class T, int WIDTH, class Out>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
+    by_shape_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,
+                    bool aligned_c) {
+  using TileA = typename T::TileA;
+  using TileB = typename T::TileB;
+  constexpr int BM = T::BM, BN = T::BN, WM = T::WM, WN = T::WN;
+  constexpr int THREADS = T::THREADS, STAGES = T::STAGES, STAGE = T::STAGE;
+  extern __shared__ uint4 shared[];
+  bf16* const tiles = reinterpret_cast<bf16*>(shared);  // (STAGES, STAGE): of A, and behind it of B
+  const Place place = place_of(blockIdx.x, ceil_div(M, BM), ceil_div(N, BN));
+  const int64_t row0 = place.down * BM, col0 = place.across * BN;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int m = warp / T::WARPS_N * WM,
+            n = warp % T::WARPS_N * WN;  // the warp's tile in the block's
+
+  float sum[WM / 16][WN / 8][4] = {};
+  // Copies of the tiles from k0 on; of none, where K has ended, but a group all the same: so the
+  // number of groups says which tiles have come.
+  const auto begin_copies = [&](int stage, int64_t k0) {
+    if (k0 < K) {
+      bf16* As = tiles + stage * STAGE;
+      copy_tile<TileA, THREADS, WIDTH>(As, A, M, K, row0, k0);
+      copy_tile<TileB, THREADS, WIDTH>(As + TileA::SIZE, B, K, N, k0, col0);
+    }
+    __pipeline_commit();
+  };
+  const auto wait_for_stage = [&] {
+    __pipeline_wait_prior(STAGES - 2);  // this thread's copies of the next stage have come …
+    __syncthreads();  // … and all threads', and nobody reads the stage before it any more
+  };
+  uint32_t a[2][WM / 16][4], b[2][WN / 16][4];  // for these products, and for the next ones
+  const auto read_fragments = [&](int which, int stage, int k) {
+    const bf16 *As = tiles + stage * STAGE, *Bs = As + TileA::SIZE;
+#pragma unroll
+    for (int i = 0; i < WM / 16; ++i)
+      ldmatrix(a[which][i], &As[TileA::at(m + 16 * i + lane % 16, k + lane / 16 * 8)]);
+#pragma unroll
+    for (int j = 0; j < WN / 16; ++j)
+      ldmatrix_trans(b[which][j], &Bs[TileB::at(k + lane % 16, n + 16 * j + lane / 16 * 8)]);
+  };
+
+  for (int s = 0; s < STAGES - 1; ++s) begin_copies(s, s * BK);
+  if (K > 0) {
+    wait_for_stage();
+    read_fragments(0, 0, 0);
+  }
+  int stage = 0;
+  for (int64_t k0 = 0; k0 < K; k0 += BK) {
+    const int next = (stage + 1) % STAGES;
+    begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
+#pragma unroll
+    for (int k = 0; k < BK; k += 16) {
+      const int which = k / 16 % 2;
+      if (k + 16 < BK) {
+        read_fragments(1 - which, stage, k + 16);
+      } else if (k0 + BK < K) {
+        wait_for_stage();
+        read_fragments(1 - which, next, 0);
+      }
+      multiply(sum, a[which], b[which]);
+    }
+    stage = next;
+  }
+  __syncthreads();  // nobody reads the tiles any more
+  static_assert(THREADS / 32 * STAGED<WN / 8> * sizeof(float) <= T::SHARED_BYTES);
+  store_wide(C, M, N, row0 + m, col0 + n, sum,
+             reinterpret_cast<Out*>(shared) + warp * STAGED<WN / 8>, aligned_c);
+}
+
+template <class T, class Out>
+void launch(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K) {
+  const int width = std::min(copy_width(A, K), copy_width(B, N));
+  const auto kernel = width == 8   ? by_shape_kernel<T, 8, Out>
+                      : width == 4 ? by_shape_kernel<T, 4, Out>
+                      : width == 2 ? by_shape_kernel<T, 2, Out>
+                                   : by_shape_kernel<T, 1, Out>;
+  allow_shared_memory(kernel, T::SHARED_BYTES, "by_shape");
+  const int64_t blocks = ceil_div(M, T::BM) * ceil_div(N, T::BN);
+  if (blocks == 0) return;
+  kernel<<<blocks, T::THREADS, T::SHARED_BYTES>>>(A, B, C, M, N, K, rows_are_aligned(C, N));
+  CUDA_CHECK_LAUNCH();
+}
+
+using Large = BlockTile<128, 256, 64, 64, 3, 1>;  // step 8's
+using Small = BlockTile<64, 128, 64, 32, 4, 2>;
+
+/// How long the busiest multiprocessor works, in units of the time that a Large block takes.
+double rounds(int64_t blocks, int multiprocessors, int blocks_per_sm, double alone,
+              double together) {
+  const int64_t most = ceil_div(blocks, multiprocessors);  // that one of them gets
+  const double full = together * static_cast<double>(most / blocks_per_sm);
+  return full + (most % blocks_per_sm == 0 ? 0 : alone);
+}
+
+}  // namespace
+
+// Measured on an H200: a small block has a quarter of a large one's work. It takes 0.36 of its
+// time, and two at once take 0.65.
+bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors) {
+  const int64_t large = ceil_div(M, Large::BM) * ceil_div(N, Large::BN);
+  const int64_t small = ceil_div(M, Small::BM) * ceil_div(N, Small::BN);
+  return rounds(small, multiprocessors, 2, 0.36, 0.65) < rounds(large, multiprocessors, 1, 1, 1);
+}
+
+// The rule: the tile with which the busiest multiprocessor is done first, of those that the device
+// has shared memory for; and step 9's for the copies.
+void by_shape(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+  require_bf16("by_shape");
+  const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+  const int shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  std::visit(
+      [&](auto* to) {
+        if (takes_small_tiles(M, N, multiprocessors) || Large::SHARED_BYTES > shared_bytes)
+          launch<Small>(A, B, to, M, N, K);
+        else
+          launch<Large>(A, B, to, M, N, K);
+      },
+      C);
+}
+
+}  // namespace tutorial::tiled_matmul::tensor_cores

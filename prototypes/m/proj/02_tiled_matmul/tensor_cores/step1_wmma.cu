@@ -1,0 +1,94 @@
+// Step 1: 16×16×16 products by tensor cores, with the functions and the types of CUDA's guide.
+//
+// FLOP            2·M·N·K
+// global memory   2·K·(M·N/128 + N·M/128) + E·M·N bytes, E of each element of C; 64 FLOP a byte
+// asked for       loads 2·K·(M·⌈N/128⌉ + N·⌈M/128⌉) bytes, stores E·M·N bytes
+// shared memory   40 KB a block; 64 × 32 elements of C a warp, so 3/64 elements read a product
+// block           256 threads for 128 × 128 elements of C
+#include <mma.h>
+
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
+#include "tensor_cores/bf16_tile.cuh"
+#include "tensor_cores/launch_checks.hpp"
+
+namespace tutorial::tiled_matmul::tensor_cores {
+namespace {
+
+namespace wm = nvcuda::wmma;
+
+constexpr int BM = 128, BN = 128;  // the block's tile of C …
+constexpr int WM = 64, WN = 32;    // … and a warp's: 64 sums a thread, so that two blocks fit
+constexpr int BK = 64;             // elements of K at a time: 32 KB for both tiles
+constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
+constexpr int SIDE = 16;  // of the matrices that one call multiplies
+
+using TileA = Plain<BM, BK>;
+using TileB = Plain<BK, BN>;
+using FragmentA = wm::fragment<wm::matrix_a, SIDE, SIDE, SIDE, bf16, wm::row_major>;
+using FragmentB = wm::fragment<wm::matrix_b, SIDE, SIDE, SIDE, bf16, wm::row_major>;
+using FragmentC = wm::fragment<wm::accumulator, SIDE, SIDE, SIDE, float>;
+
+template <int WIDTH, class Out>
+__global__ void __launch_bounds__(THREADS, 2)
+    wmma_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K) {
+#if __CUDA_ARCH__ >= 800  // CUDA's header has fragments of bf16 only where the hardware has
+  alignas(32) __shared__ bf16 As[TileA::SIZE], Bs[TileB::SIZE];
+  alignas(32) __shared__ float Cs[THREADS / 32][SIDE * SIDE];  // a place for each warp
+  const int64_t across = ceil_div(N, BN);                      // blocks side by side
+  const int64_t row0 = blockIdx.x / across * BM, col0 = blockIdx.x % across * BN;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int m = warp / WARPS_N * WM, n = warp % WARPS_N * WN;  // the warp's tile in the block's
+
+  FragmentC sum[WM / SIDE][WN / SIDE];
+  for (auto& row : sum)
+    for (auto& fragment : row) wm::fill_fragment(fragment, 0.0f);
+  for (int64_t k0 = 0; k0 < K; k0 += BK) {
+    load_tile<TileA, THREADS, WIDTH>(As, A, M, K, row0, k0);
+    load_tile<TileB, THREADS, WIDTH>(Bs, B, K, N, k0, col0);
+    __syncthreads();
+    for (int k = 0; k < BK; k += SIDE) {
+      // Which lane holds what of a fragment is the hardware's affair. All lanes come to each call.
+      FragmentA a[WM / SIDE];
+      FragmentB b;
+      for (int i = 0; i < WM / SIDE; ++i)
+        wm::load_matrix_sync(a[i], &As[TileA::at(m + i * SIDE, k)], TileA::ROW);
+      for (int j = 0; j < WN / SIDE; ++j) {
+        wm::load_matrix_sync(b, &Bs[TileB::at(k, n + j * SIDE)], TileB::ROW);
+        for (int i = 0; i < WM / SIDE; ++i) wm::mma_sync(sum[i][j], a[i], b, sum[i][j]);
+      }
+    }
+    __syncthreads();
+  }
+
+  // Through shared memory, because only there it is known which element is where.
+  for (int i = 0; i < WM / SIDE; ++i) {
+    for (int j = 0; j < WN / SIDE; ++j) {
+      wm::store_matrix_sync(Cs[warp], sum[i][j], SIDE, wm::mem_row_major);
+      __syncwarp();
+      for (int e = lane; e < SIDE * SIDE; e += 32)
+        store(C, M, N, row0 + m + i * SIDE + e / SIDE, col0 + n + j * SIDE + e % SIDE, Cs[warp][e]);
+      __syncwarp();
+    }
+  }
+#endif
+}
+
+}  // namespace
+
+// The 16-byte path if the rows of A and of B both allow it, else an element at a time.
+void wmma(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+  require_bf16("wmma");
+  if (M == 0 || N == 0) return;
+  const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
+  const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
+  std::visit(
+      [&]<class Out>(Out* to) {
+        const auto kernel = aligned ? wmma_kernel<CHUNK, Out> : wmma_kernel<1, Out>;
+        kernel<<<blocks, THREADS>>>(A, B, to, M, N, K);
+      },
+      C);
+  CUDA_CHECK_LAUNCH();
+}
+
+}  // namespace tutorial::tiled_matmul::tensor_cores

@@ -1,0 +1,146 @@
+// Step 9 = step 8 + narrower copies where rows do not begin at multiples of 16 bytes.
+//
+// FLOP            2·M·N·K
+// global memory   as in step 5
+// asked for       loads 2·K·(M·⌈N/256⌉ + N·⌈M/128⌉) bytes, stores E·M·N bytes
+// shared memory   as in step 5
+// block           256 threads for 128 × 256 elements of C
+#include <algorithm>
+
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
+#include "common/kernel/mma.cuh"
+#include "tensor_cores/bf16_tile.cuh"
+#include "tensor_cores/launch_checks.hpp"
+#include "tensor_cores/wide_store.cuh"
+
+namespace tutorial::tiled_matmul::tensor_cores {
+namespace {
+
+constexpr int BM = 128, BN = 256;  // the block's tile of C …
+constexpr int WM = 64, WN = 64;    // … and a warp's: 128 sums a thread, half of its registers
+constexpr int BK = 64;             // elements of K at a time: 48 KB for both tiles
+constexpr int STAGES = 3;          // one in use, two on their way: 144 of 227 KB
+constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
+
+constexpr int GROUP = 8;  // tiles of C one below the other that come one after the other
+
+using TileA = Swizzled<BM, BK>;
+using TileB = Swizzled<BK, BN>;
+constexpr int STAGE = TileA::SIZE + TileB::SIZE, SHARED_BYTES = STAGES * STAGE * sizeof(bf16);
+
+struct Place {
+  int64_t down, across;
+};
+/// Which tile of C block number `block` computes. C is cut into strips of GROUP tiles; in each the
+/// blocks go down first, and then to the right. The last strip may be less high.
+__device__ Place place_of(int64_t block, int64_t tiles_down, int64_t tiles_across) {
+  const int64_t first = block / (GROUP * tiles_across) * GROUP;
+  const int64_t in_strip = block - first * tiles_across;
+  const int64_t height = min(tiles_down - first, int64_t{GROUP});
+  return {.down = first + in_strip % height, .across = in_strip / height};
+}
+
+/// sum += a·b, to and fro: from one product to the next a or b stays.
+__device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const uint32_t (&a)[WM / 16][4],
+                         const uint32_t (&b)[WN / 16][4]) {
+#pragma unroll
+  for (int i = 0; i < WM / 16; ++i) {
+#pragma unroll
+    for (int j = 0; j < WN / 8; ++j) {
+      const int turn = i % 2 == 0 ? j : WN / 8 - 1 - j;
+      mma_m16n8k16<bf16>(sum[i][turn], a[i], b[turn / 2][turn % 2 * 2],
+                         b[turn / 2][turn % 2 * 2 + 1]);
+    }
+  }
+}
+
+template <int WIDTH, class Out>
+__global__ void __launch_bounds__(THREADS, 1)
+    narrow_copies_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,
+                         bool aligned_c) {
+  extern __shared__ uint4 shared[];
+  bf16* const tiles = reinterpret_cast<bf16*>(shared);  // (STAGES, STAGE): of A, and behind it of B
+  const Place place = place_of(blockIdx.x, ceil_div(M, BM), ceil_div(N, BN));
+  const int64_t row0 = place.down * BM, col0 = place.across * BN;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int m = warp / WARPS_N * WM, n = warp % WARPS_N * WN;  // the warp's tile in the block's
+
+  float sum[WM / 16][WN / 8][4] = {};
+  // Copies of the tiles from k0 on; of none, where K has ended, but a group all the same: so the
+  // number of groups says which tiles have come.
+  const auto begin_copies = [&](int stage, int64_t k0) {
+    if (k0 < K) {
+      bf16* As = tiles + stage * STAGE;
+      copy_tile<TileA, THREADS, WIDTH>(As, A, M, K, row0, k0);
+      copy_tile<TileB, THREADS, WIDTH>(As + TileA::SIZE, B, K, N, k0, col0);
+    }
+    __pipeline_commit();
+  };
+  const auto wait_for_stage = [&] {
+    __pipeline_wait_prior(STAGES - 2);  // this thread's copies of the next stage have come …
+    __syncthreads();  // … and all threads', and nobody reads the stage before it any more
+  };
+  uint32_t a[2][WM / 16][4], b[2][WN / 16][4];  // for these products, and for the next ones
+  const auto read_fragments = [&](int which, int stage, int k) {
+    const bf16 *As = tiles + stage * STAGE, *Bs = As + TileA::SIZE;
+#pragma unroll
+    for (int i = 0; i < WM / 16; ++i)
+      ldmatrix(a[which][i], &As[TileA::at(m + 16 * i + lane % 16, k + lane / 16 * 8)]);
+#pragma unroll
+    for (int j = 0; j < WN / 16; ++j)
+      ldmatrix_trans(b[which][j], &Bs[TileB::at(k + lane % 16, n + 16 * j + lane / 16 * 8)]);
+  };
+
+  for (int s = 0; s < STAGES - 1; ++s) begin_copies(s, s * BK);
+  if (K > 0) {
+    wait_for_stage();
+    read_fragments(0, 0, 0);
+  }
+  int stage = 0;
+  for (int64_t k0 = 0; k0 < K; k0 += BK) {
+    const int next = (stage + 1) % STAGES;
+    begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
+#pragma unroll
+    for (int k = 0; k < BK; k += 16) {
+      const int which = k / 16 % 2;
+      if (k + 16 < BK) {
+        read_fragments(1 - which, stage, k + 16);
+      } else if (k0 + BK < K) {
+        wait_for_stage();
+        read_fragments(1 - which, next, 0);
+      }
+      multiply(sum, a[which], b[which]);
+    }
+    stage = next;
+  }
+  __syncthreads();  // nobody reads the tiles any more
+  static_assert(THREADS / 32 * STAGED<WN / 8> * sizeof(float) <= SHARED_BYTES);
+  store_wide(C, M, N, row0 + m, col0 + n, sum,
+             reinterpret_cast<Out*>(shared) + warp * STAGED<WN / 8>, aligned_c);
+}
+
+}  // namespace
+
+// The rule: the widest copies that the rows of A and of B both allow, of 16, 8 or 4 bytes. Where an
+// odd number of elements lies in a row, no copy is asynchronous: step 4's loads, an element at a
+// time.
+void narrow_copies(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+  require_bf16("narrow_copies");
+  const int width = std::min(copy_width(A, K), copy_width(B, N));
+  const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
+  std::visit(
+      [&]<class Out>(Out* to) {
+        const auto kernel = width == 8   ? narrow_copies_kernel<8, Out>
+                            : width == 4 ? narrow_copies_kernel<4, Out>
+                            : width == 2 ? narrow_copies_kernel<2, Out>
+                                         : narrow_copies_kernel<1, Out>;
+        allow_shared_memory(kernel, SHARED_BYTES, "narrow_copies");
+        if (blocks == 0) return;
+        kernel<<<blocks, THREADS, SHARED_BYTES>>>(A, B, to, M, N, K, rows_are_aligned(to, N));
+      },
+      C);
+  CUDA_CHECK_LAUNCH();
+}
+
+}  // namespace tutorial::tiled_matmul::tensor_cores

@@ -1,0 +1,106 @@
+// Part tensor_cores of chapter 2: C = A·B on tensor cores, from bf16 numbers.
+//
+//   A is M×K, B is K×N, C is M×N: row-major without gaps, so A[i][k] is A[i * K + k]. A and B are
+//   bf16, sums are fp32, and C is fp32 or bf16, as the caller likes.
+#pragma once
+
+#include <cuda_bf16.h>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/compare/compare.hpp"
+#include "common/kernel/step.hpp"
+
+namespace tutorial {
+class Chapter;
+}
+
+namespace tutorial::tiled_matmul::tensor_cores {
+
+using bf16 = __nv_bfloat16;
+
+/// Where C goes, and with it the type of its elements: a bf16 is the sum rounded to nearest even.
+using Output = std::variant<float*, bf16*>;
+
+/// Computes C = A·B. All three are in global memory, at any address that a pointer of their type
+/// can have, and C overlaps neither input. Any sizes >= 0: an empty C is left alone, K = 0 gives
+/// zeros. Waits for nothing. Throws Error, before any launch and for an empty C too, on a device
+/// whose tensor cores do not take bf16 or whose blocks have too little shared memory.
+using Launcher = void(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K);
+
+Launcher wmma, fragments, swizzled, stages, large_tiles, fragments_ahead, grouped_blocks,
+    wide_stores, narrow_copies, by_shape;
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "wmma",
+     .launch = wmma,
+     .idea = "a warp multiplies 16×16×16 elements in one call, as CUDA's guide shows it",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80"},
+    {.name = "fragments",
+     .launch = fragments,
+     .idea = "the instruction itself, with fragments that ldmatrix reads from padded rows",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80"},
+    {.name = "swizzled",
+     .launch = swizzled,
+     .idea = "the chunks of a row change places, and no padding is needed",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80"},
+    {.name = "stages",
+     .launch = stages,
+     .idea = "three stages: tiles are copied while others are multiplied",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80"},
+    {.name = "large_tiles",
+     .launch = large_tiles,
+     .idea = "more of C a warp and a block, so that each element is read less often",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
+    {.name = "fragments_ahead",
+     .launch = fragments_ahead,
+     .idea = "the fragments of the next products are read during these",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
+    {.name = "grouped_blocks",
+     .launch = grouped_blocks,
+     .idea = "blocks that run together share rows of A and columns of B",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
+    {.name = "wide_stores",
+     .launch = wide_stores,
+     .idea = "C goes through shared memory, 16 bytes a lane",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
+    {.name = "narrow_copies",
+     .launch = narrow_copies,
+     .idea = "copies of 8 or 4 bytes where rows do not allow 16",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
+    {.name = "by_shape",
+     .launch = by_shape,
+     .idea = "a smaller tile where the large one would leave multiprocessors idle",
+     .needs = "sm_80"},
+};
+
+/// Rows of C = A·B in double: row i of the result is row rows[i] of C. A and B hold what bf16
+/// numbers can. The bound is that of fp32 sums on tensor cores; in_bf16() adds the rounding of C.
+Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
+                   std::span<const int64_t> rows);
+
+/// Does step 10 take its small tiles for a C of this size, on a device of so many multiprocessors?
+bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors);
+
+/// The letters in the steps' headers: the sizes; E, the bytes of an element of C; step 10's tile,
+/// BM × BN.
+std::map<std::string, int64_t> symbols_of(Output C, int64_t M, int64_t N, int64_t K);
+
+/// The program's part (program.cpp).
+void body(Chapter& chapter);
+
+}  // namespace tutorial::tiled_matmul::tensor_cores

@@ -1,0 +1,96 @@
+// Products on tensor cores: one instruction by which the 32 lanes of a warp multiply two small
+// matrices together, and those that bring matrices from shared memory into the lanes' registers.
+//
+// A matrix that the lanes share is called a fragment: each lane holds some elements of it in its
+// own registers. Lane l = 4·g + t, with g = l / 4 (0 … 7) and t = l % 4, holds of
+//
+//   A (16 × 16)                    B (16 × 8)               C (16 × 8), fp32
+//   a[0]: row g,   columns 2t 2t+1       b0: rows 2t 2t+1,        c[0] c[1]: row g,   columns 2t
+//   2t+1 a[1]: row g+8, the same                  column g             c[2] c[3]: row g+8, the same
+//   a[2]: row g,   columns 2t+8 2t+9     b1: rows 2t+8 2t+9,
+//   a[3]: row g+8, the same                  column g
+//
+// A register of 32 bits holds two elements of 16 bits, the one that is named first in its lower
+// half (PTX ISA, "Matrix Fragments for mma.m16n8k16"; a picture: docs/02_tensor_cores.md).
+//
+// All 32 lanes must come to each of these words together. They need compute capability 8.0,
+// stmatrix 9.0.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <ptx.h>
+
+#include <cstdint>
+
+namespace tutorial {
+
+/// C += A·B for A (16, 16), B (16, 8), C (16, 8). T is __nv_bfloat16 or __half; the products are
+/// exact and added up in fp32. (PTX ISA, "mma".)
+template <class T>
+__device__ inline void mma_m16n8k16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
+                                    uint32_t b1) {
+  ptx::mma_m16n8k16(c, a, b0, b1, T{});
+}
+
+/// C += A·B for A (16, 8), B (8, 8), C (16, 8), of TF32: fp32 whose fraction has 10 bits in place
+/// of
+/// 23. Lane 4·g + t holds A's (g, t), (g+8, t), (g, t+4), (g+8, t+4) and B's (t, g), (t+4, g); C as
+/// above. The lower 13 bits of each register are not looked at: to_tf32() rounds before.
+__device__ inline void mma_m16n8k8_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
+                                        uint32_t b1) {
+  ptx::mma_m16n8k8_tf32(c, a, b0, b1);
+}
+
+/// Reads COUNT (1, 2 or 4) matrices of 8 × 8 elements of 16 bits from shared memory. Lane l gives
+/// the address of row l % 8 of matrix l / 8: 8 elements, a multiple of 16 bytes. (With COUNT < 4
+/// the addresses of lanes from 8·COUNT on are not looked at.) Lane 4·g + t gets of matrix i
+///
+///   ldmatrix:        to[i] = elements (g, 2t) and (g, 2t+1)
+///   ldmatrix_trans:  to[i] = elements (2t, g) and (2t+1, g), so the fragment of the transposed
+///   matrix
+///
+/// (PTX ISA, "ldmatrix".)
+template <int COUNT>
+__device__ inline void ldmatrix(uint32_t (&to)[COUNT], const void* row) {
+  ptx::ldmatrix(to, row);
+}
+template <int COUNT>
+__device__ inline void ldmatrix_trans(uint32_t (&to)[COUNT], const void* row) {
+  ptx::ldmatrix_trans(to, row);
+}
+
+/// The way back: writes COUNT matrices from the registers into shared memory, with rows and lanes
+/// as ldmatrix has them. (PTX ISA, "stmatrix".)
+template <int COUNT>
+__device__ inline void stmatrix(void* row, const uint32_t (&from)[COUNT]) {
+  ptx::stmatrix(row, from);
+}
+
+/// Two numbers rounded to T (to nearest even) in one register, `low` in its lower half.
+template <class T>
+__device__ inline uint32_t pack(float low, float high) = delete;
+template <>
+__device__ inline uint32_t pack<__nv_bfloat16>(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return static_cast<uint32_t>(__bfloat16_as_ushort(pair.y)) << 16 | __bfloat16_as_ushort(pair.x);
+}
+template <>
+__device__ inline uint32_t pack<__half>(float low, float high) {
+  const __half2 pair = __floats2half2_rn(low, high);
+  return static_cast<uint32_t>(__half_as_ushort(pair.y)) << 16 | __half_as_ushort(pair.x);
+}
+
+/// Rounds to TF32: to nearest, ties away from zero. The bits are those of a float whose lower 13
+/// are zero. (PTX ISA, "cvt.rna.tf32.f32".)
+__device__ inline uint32_t to_tf32(float value) {
+  return ptx::to_tf32(value);
+}
+
+/// 2^x in one instruction, with an error of at most 2 units in the last place; results below 2^-126
+/// are zero. exp2f() takes two more instructions to keep them. (PTX ISA, "ex2.approx.ftz.f32".)
+__device__ inline float exp2_approx(float x) {
+  return ptx::exp2_approx(x);
+}
+
+}  // namespace tutorial

@@ -1,0 +1,99 @@
+// Part tf32 of chapter 2: C = A·B for float32 matrices, on tensor cores.
+//
+//   A is M×K, B is K×N, C is M×N: row-major float32 without gaps, so A[i][k] is A[i * K + k].
+//
+// Tensor cores take no float32. They take TF32: a float32 whose fraction has 10 bits in place of
+// 23. Step 1 rounds what it multiplies. The other steps cut each number in two of TF32, and three
+// products of these give almost what float32 gives.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/compare/compare.hpp"
+#include "common/kernel/step.hpp"
+
+namespace tutorial {
+class Chapter;
+}
+
+namespace tutorial::tiled_matmul::tf32 {
+
+/// Computes C = A·B. All three are in global memory, at any address that a float* can have, and C
+/// overlaps neither input. Any sizes >= 0: an empty C is left alone, K = 0 gives zeros. Waits for
+/// nothing. Throws Error, before any launch and for an empty C too, on a device whose tensor cores
+/// do not take TF32 or whose blocks have too little shared memory.
+///
+/// For numbers of less than 2^127: of a larger one, or an infinity, steps from 2 on make NaN. Below
+/// 2^-100 the smaller one of the two numbers leaves fp32's range, and the error grows.
+using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K);
+
+Launcher one_product, three_products, partial_sums, deep_tiles, integer_rounding, two_blocks,
+    fragments_ahead;
+
+/// A feature of a step, in the list: how many products of TF32 numbers it takes for one of float32.
+inline constexpr unsigned ONE_PRODUCT = 1, THREE_PRODUCTS = 3;
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "one_product",
+     .launch = one_product,
+     .idea = "the operands are rounded to TF32, and tensor cores multiply",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80",
+     .features = ONE_PRODUCT},
+    {.name = "three_products",
+     .launch = three_products,
+     .idea = "each operand is the sum of two TF32 numbers: three products",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+    {.name = "partial_sums",
+     .launch = partial_sums,
+     .idea = "tensor cores add up a tile; the tiles' sums are added in fp32",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+    {.name = "deep_tiles",
+     .launch = deep_tiles,
+     .idea = "32 elements of K at a time: half as many additions and barriers",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+    {.name = "integer_rounding",
+     .launch = integer_rounding,
+     .idea = "operands are rounded by two integer instructions",
+     .tile = {.rows = 128, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+    {.name = "two_blocks",
+     .launch = two_blocks,
+     .idea = "blocks of half the size, two on a multiprocessor",
+     .tile = {.rows = 64, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+    {.name = "fragments_ahead",
+     .launch = fragments_ahead,
+     .idea = "the next fragments are read while these are multiplied",
+     .tile = {.rows = 64, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+};
+
+/// Each value rounded to TF32: to nearest, ties away from zero, as to_tf32() does.
+std::vector<float> rounded_to_tf32(std::span<const float> values);
+
+/// Rows of C = A·B in double: row i of the result is row rows[i] of C. For ONE_PRODUCT A and B must
+/// be rounded to TF32; the bound is then that of sums on tensor cores. For THREE_PRODUCTS it has
+/// what is left of the operands, too.
+Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
+                   std::span<const int64_t> rows, unsigned products);
+
+/// That bound, as a part of Σ|a||b| over K products.
+double relative_bound(int64_t K, unsigned products);
+
+/// The program's part (program.cpp).
+void body(Chapter& chapter);
+
+}  // namespace tutorial::tiled_matmul::tf32
