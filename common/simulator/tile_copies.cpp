@@ -14,6 +14,7 @@ namespace {
 
 constexpr unsigned char kPoison = 0xff;  // NaN: what a tile holds until the copy comes
 constexpr uintptr_t kAlignment = 128;    // of a tile in shared memory
+constexpr int64_t kStart = 16;  // of its first column's bytes in the array: an H200 refuses others
 
 /// Calls f(row of the tile, the first column that lies in the array, how many do, their address).
 template <class F>
@@ -84,6 +85,12 @@ TileCopies::Tile TileCopies::tile_of(const void* map, const int* at, int dimensi
                ": the tile must begin at a multiple of 128 bytes, with a swizzle of 1024, and " +
                worker_.shared_name(shared) + " does not\n",
            cudaErrorMisalignedAddress);
+  if (int64_t{at[0]} * tile.map.element % kStart != 0)
+    refuse(worker_, "bounds", instruction,
+           start + ": a tile must begin at a column whose bytes are a multiple of 16, and column " +
+               std::to_string(at[0]) + " of " + std::to_string(tile.map.element) +
+               "-byte elements does not\n",
+           cudaErrorIllegalInstruction);
   for (int d = 0; d < dimensions; ++d) tile.at[d] = at[d];
   tile.shared = shared;
   tile.instruction = instruction;

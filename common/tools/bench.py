@@ -47,13 +47,13 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
             (100, 100, 100000), (128, 128, 65536), (257, 4099, 3001), (300, 5000, 2500), (4097, 500, 999),
             (8191, 511, 1025), (16384, 96, 8192), (20000, 64, 20000))),
     ],
-    "02_tensor_cores": [
-        *(Size(f"--part tensor_cores --m {m} --n {n} --k {k}") for m, n, k in (
+    **{f"02_{part}": [
+        *(Size(f"--part {part} --m {m} --n {n} --k {k}") for m, n, k in (
             (1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192))),
-        *(Size(f"--part tensor_cores --m {m} --n {n} --k {k}", last=2) for m, n, k in (
+        *(Size(f"--part {part} --m {m} --n {n} --k {k}", last=2) for m, n, k in (
             (1000, 3000, 776), (4095, 4097, 4093), (257, 4099, 3001), (8192, 1024, 4096), (3000, 5000, 2048),
             (16384, 512, 8192))),
-    ],
+    ] for part in ("tensor_cores", "hopper")},
     "02_tf32": [
         *(Size(f"--part tf32 --m {m} --n {n} --k {k}") for m, n, k in (
             (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (1000, 3000, 777))),
@@ -123,15 +123,15 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size(f"--batch 1 --heads 8 --seq 128 --head-dim 64 {SIZED}"),
         Size(f"--batch 1 --heads 12 --seq 1024 --head-dim 64 {SIZED}"),
     ],
-    "06_tensor_cores": [
-        *[Size(f"--part tensor_cores --batch 4 --heads {heads} --seq 4096 --head-dim {size}{full}")
+    **{f"06_{part}": [
+        *[Size(f"--part {part} --batch 4 --heads {heads} --seq 4096 --head-dim {size}{full}")
           for heads, size in ((16, 128), (32, 64)) for full in (" --full", "")],
-        Size("--part tensor_cores --batch 8 --heads 12 --seq 1024 --head-dim 64"),
-        *[Size(f"--part tensor_cores --batch 4 --heads 16 --seq 4096 --head-dim {size}{full}", last=1)
+        Size(f"--part {part} --batch 8 --heads 12 --seq 1024 --head-dim 64"),
+        *[Size(f"--part {part} --batch 4 --heads 16 --seq 4096 --head-dim {size}{full}", last=1)
           for size in (96, 192, 256) for full in (" --full", "")],
-        Size("--part tensor_cores --batch 4 --heads 32 --kv-heads 8 --seq 1000 --head-dim 128", last=1),
-        Size("--part tensor_cores --batch 4 --heads 32 --kv-heads 8 --seq 1000 --seq-kv 4096 --head-dim 128", last=1),
-    ],
+        *[Size(f"--part {part} --batch 4 --heads 32 --kv-heads 8 {lengths} --head-dim 128{full}", last=1)
+          for lengths in ("--seq 1000", "--seq 1000 --seq-kv 4096") for full in (" --full", "")],
+    ] for part in ("tensor_cores", "hopper")},
     "06_decoding": [
         *[Size(f"--batch 8 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 4096 --head-dim 128 {DECODING}")
           for queries in (1, 2, 4, 8, 16)],
@@ -145,7 +145,7 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
 }
 
 
-TORCH_PARTS = ("--part backward", "--part nearest", "--part tensor_cores")  # of which bench_torch.py has rows
+TORCH_PARTS = ("--part backward", "--part nearest", "--part tensor_cores", "--part hopper")  # of which bench_torch.py has rows
 
 
 def rows_of(command, table):

@@ -34,7 +34,7 @@ def options(words):
     parser.add_argument("--product", action="store_true")
     for name in "m n k d batch rows cols seq seq_kv channels heads kv_heads head_dim".split():
         parser.add_argument("--" + name.replace("_", "-"), type=int)
-    parser.add_argument("--part", help="of the chapter: 02 and 06 have rows for tensor_cores, 03 for nearest, 06 for backward")
+    parser.add_argument("--part", help="of the chapter: 02 and 06 have rows for tensor_cores and hopper, 03 for nearest, 06 for backward")
     parser.add_argument("--mask", default="causal")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--tf32", action="store_true")
@@ -261,12 +261,14 @@ ROUTINES = {
     "01": matmul,
     "02": matmul,
     "02 tensor_cores": matmul_bf16,
+    "02 hopper": matmul_bf16,
     "03": masked_bmm,
     "03 nearest": nearest,
     "04": softmax,
     "05": unfused_attention,
     "06": flash_attention,
     "06 tensor_cores": flash_attention_bf16,
+    "06 hopper": flash_attention_bf16,
     "06 backward": attention_backward,
 }
 
@@ -279,11 +281,9 @@ def largest_error(got, want):
     return (got.double() - want)[finite].abs().max().item()
 
 
-NEEDED = {
+NEEDED = {  # by the routine's chapter, and where a part takes other sizes, by the part
     "01": ["m", "n", "k"], "02": ["m", "n", "k"], "03": ["batch", "m", "n", "k"], "03 nearest": ["m", "n", "d"],
     "04": ["rows", "cols"], "05": ["batch", "seq", "channels", "heads"], "06": ["batch", "heads", "seq", "head_dim"],
-    "06 backward": ["batch", "heads", "seq", "head_dim"], "06 tensor_cores": ["batch", "heads", "seq", "head_dim"],
-    "02 tensor_cores": ["m", "n", "k"],
 }
 
 
@@ -293,7 +293,7 @@ def measure(words):
     what = f"{o.chapter} {o.part or ''}".strip()
     if what not in ROUTINES:
         sys.exit(f"bench_torch.py has no rows for part {o.part} of chapter {o.chapter}")
-    missing = [name for name in NEEDED[what] if getattr(o, name) is None]
+    missing = [name for name in NEEDED.get(what, NEEDED[o.chapter]) if getattr(o, name) is None]
     if missing:
         sys.exit("bench_torch.py needs the sizes that are missing: --" + ", --".join(missing).replace("_", "-"))
     if not torch.cuda.is_available():

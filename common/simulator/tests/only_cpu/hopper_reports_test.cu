@@ -39,6 +39,7 @@ enum Fault {
   no_init,
   no_init_fence,
   load_misplaced,
+  load_between,
   load_too_many,
   count_of_named_barrier,
   number_of_named_barrier,
@@ -81,8 +82,8 @@ __global__ void pipeline(const __grid_constant__ CUtensorMap A,
                         : FAULT == too_few_bytes ? BYTES / 2
                                                  : BYTES;
       if (FAULT != no_wait_for_empty) barrier_wait(tiles.empty[stage], step / STAGES % 2 ^ 1);
-      barrier_arrive_expect(full, bytes);       // the arrival
-      tma_load(to, A, full, {0, step * SIDE});  // the load
+      barrier_arrive_expect(full, bytes);                                   // the arrival
+      tma_load(to, A, full, {FAULT == load_between ? 4 : 0, step * SIDE});  // the load
     }
     return;
   }
@@ -174,6 +175,7 @@ TEST_CASE("hopper: tiles used too early, or overwritten", "[hopper]") {
   CHECK_REPORT(given_back_early, "race in pipeline", "read by", "// product", "// the load",
                "before wgmma_wait()");
   CHECK_REPORT(load_misplaced, "bounds in pipeline", "multiple of 128 bytes", "// the load");
+  CHECK_REPORT(load_between, "bounds in pipeline", "column 4 of 2-byte elements", "// the load");
   CHECK_REPORT(load_too_many, "race in pipeline",
                "the block leaves while the TMA unit may still write");
 }
