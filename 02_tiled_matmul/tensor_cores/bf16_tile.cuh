@@ -18,14 +18,14 @@ namespace tutorial::tiled_matmul::tensor_cores {
 template <int ROWS_, int COLS_>
 struct Plain {
   static constexpr int ROWS = ROWS_, COLS = COLS_, ROW = COLS, SIZE = ROWS * COLS;
-  __device__ static unsigned at(unsigned row, unsigned col) { return row * COLS + col; }
+  __device__ static int at(int row, int col) { return row * COLS + col; }
 };
 
 /// Each row is a chunk longer than the tile: rows begin 4 banks apart, and 8 of them fill all 32.
 template <int ROWS_, int COLS_>
 struct Padded {
   static constexpr int ROWS = ROWS_, COLS = COLS_, ROW = COLS + CHUNK, SIZE = ROWS * ROW;
-  __device__ static unsigned at(unsigned row, unsigned col) { return row * ROW + col; }
+  __device__ static int at(int row, int col) { return row * ROW + col; }
 };
 
 /// Chunk c of row r lies where chunk c XOR (r mod 8) of a plain tile would lie. For one c the 8
@@ -34,8 +34,10 @@ template <int ROWS_, int COLS_>
 struct Swizzled {
   static constexpr int ROWS = ROWS_, COLS = COLS_, SIZE = ROWS * COLS;
   static_assert(COLS % (8 * CHUNK) == 0, "eight chunks change places among themselves");
-  __device__ static unsigned at(unsigned row, unsigned col) {
-    return row * COLS + (col / CHUNK ^ row % 8) * CHUNK + col % CHUNK;
+  __device__ static int at(int row, int col) {
+    const unsigned in_row = col;  // unsigned: a quotient is a shift, and a remainder a mask
+    const unsigned chunk = in_row / CHUNK ^ static_cast<unsigned>(row) % 8;
+    return row * COLS + static_cast<int>(chunk * CHUNK + in_row % CHUNK);
   }
 };
 
@@ -69,24 +71,64 @@ __device__ void load_tile(bf16* tile, const bf16* X, int64_t rows, int64_t cols,
   }
 }
 
-/// The same from step 4 on, by copies that go on while the thread does other work, if WIDTH allows
-/// them.
-template <class Tile, int THREADS, int WIDTH>
-__device__ void copy_tile(bf16* tile, const bf16* X, int64_t rows, int64_t cols, int64_t row0,
-                          int64_t col0) {
-  if constexpr (WIDTH == 1) {
-    load_tile<Tile, THREADS, 1>(tile, X, rows, cols, row0, col0);
-  } else {
-    constexpr int ACROSS = Tile::COLS / WIDTH, APART = THREADS / ACROSS;  // threads, rows
-    static_assert(THREADS % ACROSS == 0 && Tile::ROWS % APART == 0);
-    const int row = threadIdx.x / ACROSS, col = threadIdx.x % ACROSS * WIDTH;
-    const bf16* from = X + (row0 + row) * cols + col0 + col;
-    const bool col_inside = col0 + col < cols;
-    const int rows_left = static_cast<int>(min(rows - row0, int64_t{Tile::ROWS}));
-#pragma unroll
-    for (int i = 0; i < Tile::ROWS; i += APART, from += APART * cols)
-      copy_async<WIDTH>(tile + Tile::at(row + i, col), from, col_inside && row + i < rows_left);
+/// The side of a tile that K runs along.
+enum class Depth { cols, rows };
+
+/// From step 4 on: a thread's share of tile after tile of X (rows, cols), by copies that go on
+/// while it does other work, if WIDTH allows them. What is the same for all tiles is computed once.
+template <class Tile, int THREADS, int WIDTH, Depth DEPTH>
+class TileCopies {
+ public:
+  static constexpr int ACROSS = Tile::COLS / WIDTH, APART = THREADS / ACROSS;  // threads, rows
+  static_assert(THREADS % ACROSS == 0 && Tile::ROWS % APART == 0);
+
+  /// The tiles begin in this row of A, or in this column of B.
+  __device__ TileCopies(const bf16* X, int64_t rows, int64_t cols, int64_t first)
+      : X_(X), rows_(rows), cols_(cols), first_(first) {
+    if constexpr (DEPTH == Depth::cols) {
+      from_ = X + (first + row_) * cols + col_;
+      beside_ = static_cast<int>(min(rows - first, int64_t{Tile::ROWS}));
+    } else {
+      from_ = X + row_ * cols + first + col_;
+      beside_ = static_cast<int>(min(cols - first, int64_t{Tile::COLS}));
+    }
   }
+
+  /// Begins to copy the tile from k0 on. Where X ends, zeros fill it.
+  __device__ void begin(bf16* tile, int64_t k0) const {
+    constexpr bool COLS = DEPTH == Depth::cols;
+    if constexpr (WIDTH == 1) {
+      load_tile<Tile, THREADS, 1>(tile, X_, rows_, cols_, COLS ? first_ : k0, COLS ? k0 : first_);
+    } else {
+      const int64_t left =
+          min((COLS ? cols_ : rows_) - k0, int64_t{COLS ? Tile::COLS : Tile::ROWS});
+      const int rows = COLS ? beside_ : static_cast<int>(left);
+      const int cols = COLS ? static_cast<int>(left) : beside_;
+      const bf16* from = from_ + (COLS ? k0 : k0 * cols_);
+#pragma unroll
+      for (int i = 0; i < Tile::ROWS; i += APART, from += APART * cols_)
+        // 8 rows further chunks change places in the same way: what is constant stays outside of
+        // at().
+        copy_async<WIDTH>(tile + Tile::at(row_ + i % 8, col_) + i / 8 * 8 * Tile::COLS, from,
+                          row_ + i < rows && col_ < cols);
+    }
+  }
+
+ private:
+  const bf16 *X_, *from_;  // from_: the first element that the thread brings of a tile at k0 = 0
+  int64_t rows_, cols_, first_;
+  int beside_;  // how many rows of A's tiles, or columns of B's, X has
+  const int row_ = threadIdx.x / ACROSS, col_ = threadIdx.x % ACROSS * WIDTH;  // in the tile
+};
+
+/// Of a ring of stages: the one that is used after this one, and the one that was used before it.
+template <int STAGES>
+__device__ int stage_after(int stage) {
+  return stage == STAGES - 1 ? 0 : stage + 1;
+}
+template <int STAGES>
+__device__ int stage_before(int stage) {
+  return stage == 0 ? STAGES - 1 : stage - 1;
 }
 
 /// C[row][col] = sum, if C (M, N) has it.

@@ -35,22 +35,24 @@ __global__ void __launch_bounds__(THREADS, 1)
   const int m = warp / WARPS_N * WM, n = warp % WARPS_N * WN;  // the warp's tile in the block's
 
   float sum[WM / 16][WN / 8][4] = {};
+  const TileCopies<TileA, THREADS, WIDTH, Depth::cols> copies_of_a(A, M, K, row0);
+  const TileCopies<TileB, THREADS, WIDTH, Depth::rows> copies_of_b(B, K, N, col0);
   // Copies of the tiles from k0 on; of none, where K has ended, but a group all the same: so the
   // number of groups says which tiles have come.
   const auto begin_copies = [&](int stage, int64_t k0) {
     if (k0 < K) {
       bf16* As = tiles + stage * STAGE;
-      copy_tile<TileA, THREADS, WIDTH>(As, A, M, K, row0, k0);
-      copy_tile<TileB, THREADS, WIDTH>(As + TileA::SIZE, B, K, N, k0, col0);
+      copies_of_a.begin(As, k0);
+      copies_of_b.begin(As + TileA::SIZE, k0);
     }
     __pipeline_commit();
   };
   for (int s = 0; s < STAGES - 1; ++s) begin_copies(s, s * BK);
   int stage = 0;
-  for (int64_t k0 = 0; k0 < K; k0 += BK, stage = (stage + 1) % STAGES) {
+  for (int64_t k0 = 0; k0 < K; k0 += BK, stage = stage_after<STAGES>(stage)) {
     __pipeline_wait_prior(STAGES - 2);  // this thread's copies of this stage have come …
     __syncthreads();  // … and all threads', and nobody reads the stage before it any more
-    begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
+    begin_copies(stage_before<STAGES>(stage), k0 + (STAGES - 1) * BK);
     const bf16 *As = tiles + stage * STAGE, *Bs = As + TileA::SIZE;
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {

@@ -65,13 +65,15 @@ __global__ void __launch_bounds__(THREADS, 1)
   const int m = warp / WARPS_N * WM, n = warp % WARPS_N * WN;  // the warp's tile in the block's
 
   float sum[WM / 16][WN / 8][4] = {};
+  const TileCopies<TileA, THREADS, WIDTH, Depth::cols> copies_of_a(A, M, K, row0);
+  const TileCopies<TileB, THREADS, WIDTH, Depth::rows> copies_of_b(B, K, N, col0);
   // Copies of the tiles from k0 on; of none, where K has ended, but a group all the same: so the
   // number of groups says which tiles have come.
   const auto begin_copies = [&](int stage, int64_t k0) {
     if (k0 < K) {
       bf16* As = tiles + stage * STAGE;
-      copy_tile<TileA, THREADS, WIDTH>(As, A, M, K, row0, k0);
-      copy_tile<TileB, THREADS, WIDTH>(As + TileA::SIZE, B, K, N, k0, col0);
+      copies_of_a.begin(As, k0);
+      copies_of_b.begin(As + TileA::SIZE, k0);
     }
     __pipeline_commit();
   };
@@ -80,14 +82,20 @@ __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads();  // … and all threads', and nobody reads the stage before it any more
   };
   uint32_t a[2][WM / 16][4], b[2][WN / 16][4];  // for these products, and for the next ones
+  // Where the rows begin that this lane points to, from the first tile on: 16 rows further down
+  // chunks change places in the same way.
+  int from_a[BK / 16], from_b[WN / 16];
+#pragma unroll
+  for (int k = 0; k < BK; k += 16) from_a[k / 16] = TileA::at(m + lane % 16, k + lane / 16 * 8);
+#pragma unroll
+  for (int j = 0; j < WN / 16; ++j)
+    from_b[j] = TileA::SIZE + TileB::at(lane % 16, n + 16 * j + lane / 16 * 8);
   const auto read_fragments = [&](int which, int stage, int k) {
-    const bf16 *As = tiles + stage * STAGE, *Bs = As + TileA::SIZE;
+    const bf16* const from = tiles + stage * STAGE;
 #pragma unroll
-    for (int i = 0; i < WM / 16; ++i)
-      ldmatrix(a[which][i], &As[TileA::at(m + 16 * i + lane % 16, k + lane / 16 * 8)]);
+    for (int i = 0; i < WM / 16; ++i) ldmatrix(a[which][i], from + from_a[k / 16] + 16 * i * BK);
 #pragma unroll
-    for (int j = 0; j < WN / 16; ++j)
-      ldmatrix_trans(b[which][j], &Bs[TileB::at(k + lane % 16, n + 16 * j + lane / 16 * 8)]);
+    for (int j = 0; j < WN / 16; ++j) ldmatrix_trans(b[which][j], from + from_b[j] + k * BN);
   };
 
   for (int s = 0; s < STAGES - 1; ++s) begin_copies(s, s * BK);
@@ -97,18 +105,19 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
   int stage = 0;
   for (int64_t k0 = 0; k0 < K; k0 += BK) {
-    const int next = (stage + 1) % STAGES;
+    // After the last tile comes none: its own first fragments are read once more.
+    const int next = k0 + BK < K ? stage_after<STAGES>(stage) : stage;
 #pragma unroll
     for (int k = 0; k < BK; k += 16) {
       const int which = k / 16 % 2;
       if (k + 16 < BK) {
         read_fragments(1 - which, stage, k + 16);
-      } else if (k0 + BK < K) {
+      } else {
         wait_for_stage();
         read_fragments(1 - which, next, 0);
       }
       // Not with the first products: just after a barrier all warps would begin copies at once.
-      if (k == 16) begin_copies((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
+      if (k == 16) begin_copies(stage_before<STAGES>(stage), k0 + (STAGES - 1) * BK);
       multiply(sum, a[which], b[which]);
     }
     stage = next;

@@ -31,7 +31,7 @@ namespace tutorial::tiled_matmul::tf32 {
 using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K);
 
 Launcher one_product, three_products, partial_sums, deep_tiles, integer_rounding, two_blocks,
-    wide_fragments, fragments_ahead;
+    wide_fragments, fragments_ahead, three_stages;
 
 /// A feature of a step, in the list: how many products of TF32 numbers it takes for one of float32.
 inline constexpr unsigned ONE_PRODUCT = 1, THREE_PRODUCTS = 3;
@@ -82,6 +82,12 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "fragments_ahead",
      .launch = fragments_ahead,
      .idea = "the next fragments are read while these are multiplied",
+     .tile = {.rows = 64, .cols = 128},
+     .needs = "sm_80",
+     .features = THREE_PRODUCTS},
+    {.name = "three_stages",
+     .launch = three_stages,
+     .idea = "two tiles come while one is multiplied",
      .tile = {.rows = 64, .cols = 128},
      .needs = "sm_80",
      .features = THREE_PRODUCTS},

@@ -50,6 +50,9 @@ inline int64_t largest_head_size(Launcher* step) {
   return step == head_sizes ? 256 : 128;
 }
 
+/// How many queries of a head a block of step head_sizes takes: 128 or 192.
+int64_t queries_of_block(const Attention& shape);
+
 /// The program's part (program.cpp).
 void body(Chapter& chapter);
 

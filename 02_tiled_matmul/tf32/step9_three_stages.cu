@@ -1,0 +1,154 @@
+// Step 9 = step 8 + three stages: copies have the time of a whole tile more.
+//
+// FLOP            2·M·N·K, three times as many on tensor cores
+// global memory   4·K·(M·⌈N/128⌉ + N·⌈M/64⌉) + 4·M·N bytes, 21 FLOP a byte
+// asked for       loads 768·K·⌈M/64⌉·⌈N/128⌉ bytes, stores 4·M·N bytes (a tile at the edge is
+//                 brought whole)
+// shared memory   78.0 KB a block
+// block           128 threads for 64 × 128 elements of C
+#include <type_traits>
+
+#include "common/kernel/check.hpp"
+#include "common/kernel/mma.cuh"
+#include "tf32/launch_checks.hpp"
+#include "tf32/tf32.hpp"
+#include "tf32/tiles.cuh"
+
+namespace tutorial::tiled_matmul::tf32 {
+namespace {
+
+struct Numbers {
+  static constexpr int BM = 64, BN = 128;
+  static constexpr int WM = 32, WN = 64;  // 64 sums a thread, and 24 numbers for 16 products
+  static constexpr int BK = 32;           // with 64 a K of 64 would not be as exact as in fp32
+  static constexpr int STAGES = 3;        // two that come, one in use
+};
+using T = Tiles<Numbers>;
+
+/// x as the sum of two: what TF32 holds of it, and the rest. Half of the last bit that stays is
+/// added, and the 13 bits behind it are cut: what to_tf32() does to a number, but not to a NaN, for
+/// which the rest is NaN.
+__device__ void split(float x, uint32_t& high, uint32_t& low) {
+  high = (__float_as_uint(x) + 0x1000) & 0xffffe000;
+  low = __float_as_uint(x - __uint_as_float(high));
+}
+
+/// The warp's sums += its fragments of A times its fragments of B.
+__device__ void multiply(float (&sum)[T::DOWN][T::ACROSS][4], const uint32_t (&a)[T::DOWN][4],
+                         const uint32_t (&b)[T::ACROSS][2]) {
+#pragma unroll
+  for (int i = 0; i < T::DOWN; ++i)
+#pragma unroll
+    for (int j = 0; j < T::ACROSS; ++j) mma_m16n8k8_tf32(sum[i][j], a[i], b[j][0], b[j][1]);
+}
+
+/// sum += part
+__device__ void add(float (&sum)[T::DOWN][T::ACROSS][4],
+                    const float (&part)[T::DOWN][T::ACROSS][4]) {
+#pragma unroll
+  for (int i = 0; i < T::DOWN; ++i)
+#pragma unroll
+    for (int j = 0; j < T::ACROSS; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) sum[i][j][e] += part[i][j][e];
+}
+
+template <int WIDTH>
+__global__ void __launch_bounds__(T::THREADS, 2)
+    three_stages_kernel(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
+  extern __shared__ float4 shared[];  // more than 48 KB must be asked for at the launch
+  auto& As = *reinterpret_cast<float(*)[T::STAGES][T::BM][T::ROW_A]>(shared);
+  auto& Bs = *reinterpret_cast<float(*)[T::STAGES][T::BK][T::ROW_B]>(&As + 1);
+  const int64_t across = ceil_div(N, T::BN);  // blocks side by side
+  const int64_t row0 = blockIdx.x / across * T::BM, col0 = blockIdx.x % across * T::BN;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int g = lane / 4, t = lane % 4;  // what the lane holds of each fragment: mma.cuh
+  const int m = warp / T::WARPS_N * T::WM, n = warp % T::WARPS_N * T::WN;  // the warp's tile
+
+  TileCopies<T, WIDTH> copies(A, B, M, N, K, row0, col0, &As[0][0][0], &Bs[0][0][0]);
+  uint32_t raw_a[T::DOWN][4];  // the next ones, not yet split
+  float raw_b[T::ACROSS][2];
+  const auto read_fragments = [&](int stage, int k) {
+#pragma unroll
+    for (int i = 0; i < T::DOWN; ++i)  // lanes 0-15 point to the left halves of 16 rows
+      ldmatrix(raw_a[i], &As[stage][m + 16 * i + lane % 16][k + lane / 16 * 4]);
+#pragma unroll
+    for (int j = 0; j < T::ACROSS; j += 4)
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        float four[4];  // column g of four fragments
+        load4(four, &Bs[stage][k + t + r * 4][n + 8 * j + 4 * g]);
+#pragma unroll
+        for (int c = 0; c < 4; ++c) raw_b[j + c][r] = four[c];
+      }
+  };
+
+  const int64_t tiles = ceil_div(K, T::BK);
+  // Copies of a tile; of none, behind the last one, but a group all the same: so the number of
+  // groups says which tiles have come.
+  const auto begin_copies = [&](int stage, int64_t tile) {
+    if (tile < tiles) copies.begin(stage);
+    __pipeline_commit();
+  };
+  const auto wait_for_stage = [&] {
+    __pipeline_wait_prior(T::STAGES - 2);  // this thread's copies of the next stage have come …
+    __syncthreads();  // … and all threads', and nobody reads the stage before it any more
+  };
+  for (int s = 0; s < T::STAGES - 1; ++s) begin_copies(s, s);
+  if (tiles > 0) {
+    wait_for_stage();
+    read_fragments(0, 0);
+  }
+  float sum[T::DOWN][T::ACROSS][4] = {};
+  int stage = 0, next = 1, used = T::STAGES - 1;  // used: the stage before, to be filled again
+  // The products of a pair of tiles, whose first fragments were read already.
+  const auto multiply_tiles = [&](int64_t tile, auto more_tiles) {
+    constexpr bool MORE = decltype(more_tiles)::value;
+    float part[T::DOWN][T::ACROSS][4] = {};  // of these 32 elements of K
+#pragma unroll
+    for (int k = 0; k < T::BK; k += 8) {
+      uint32_t a[T::DOWN][4], a_low[T::DOWN][4], b[T::ACROSS][2], b_low[T::ACROSS][2];
+#pragma unroll
+      for (int i = 0; i < T::DOWN; ++i)
+#pragma unroll
+        for (int r = 0; r < 4; ++r) split(__uint_as_float(raw_a[i][r]), a[i][r], a_low[i][r]);
+#pragma unroll
+      for (int j = 0; j < T::ACROSS; ++j)
+#pragma unroll
+        for (int r = 0; r < 2; ++r) split(raw_b[j][r], b[j][r], b_low[j][r]);
+      if (k + 8 < T::BK) read_fragments(stage, k + 8);
+      if (k + 8 == T::BK && MORE) {
+        wait_for_stage();
+        read_fragments(next, 0);
+      }
+      if (k == 0 && MORE) begin_copies(used, tile + T::STAGES - 1);
+      multiply(part, a_low, b);  // the small products first, lest the large ones swallow their bits
+      multiply(part, a, b_low);
+      multiply(part, a, b);  // a_low·b_low is below what fp32 keeps
+    }
+    add(sum, part);
+  };
+  for (int64_t tile = 0; tile < tiles - 1; ++tile) {
+    multiply_tiles(tile, std::true_type());
+    used = stage;
+    stage = next;
+    next = next == T::STAGES - 1 ? 0 : next + 1;
+  }
+  if (tiles > 0) multiply_tiles(tiles - 1, std::false_type());
+  store_wide<WIDTH>(C, M, N, row0 + m, col0 + n, sum);
+}
+
+}  // namespace
+
+// The 16-byte path if the rows of A, B and C all allow it, else one float at a time.
+void three_stages(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
+  require_tf32("three_stages");
+  const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N) && rows_are_aligned(C, N);
+  const auto kernel = aligned ? three_stages_kernel<4> : three_stages_kernel<1>;
+  allow_shared_memory(kernel, T::BYTES, "three_stages");
+  if (M == 0 || N == 0) return;
+  kernel<<<T::blocks(M, N), T::THREADS, T::BYTES>>>(A, B, C, M, N, K);
+  CUDA_CHECK_LAUNCH();
+}
+
+}  // namespace tutorial::tiled_matmul::tf32
