@@ -9,7 +9,8 @@ matmul_in_python.csv (common/tools/matmul_in_python.py). Beside them go what bec
 (large.txt) and what the sanitizers say (sanitizers.txt), each under a line with device, driver, toolkit, date and
 commit. RESULTS overrides the folder, COMMIT what git says. CMAKE_ARGS holds further options for the configure step,
 SANITIZERS the tools to use, JOBS how many of them at once, SANITIZE_SECONDS how long each may take. racecheck takes
-longest: of some chapters it looks at one step at a time, and at fewer shapes of a step that is late.
+longest: of some chapters it looks at one step at a time, and at fewer shapes of a step that is late. PARTS, such as
+"02/hopper 06/hopper", takes these parts' tests alone, step by step, and keeps what is said in sanitizers_of_parts.txt.
 """
 import importlib.util
 import os
@@ -29,7 +30,8 @@ SECONDS = int(os.environ.get("SANITIZE_SECONDS", "300"))
 # chapter's program is a process of its own.
 LEFT_OUT = ["~[large]", "~[values]", "~[timing]", "~[program]"]
 LEFT_OUT_OF_COMMON = ["~[chapter]"]
-STEP_BY_STEP = ["03", "06"]  # under racecheck, which takes longer than SECONDS for all steps together
+STEP_BY_STEP = ["02", "03", "06"]  # under racecheck, which takes longer than SECONDS for all steps together
+TESTS_OF = {"tensor_cores": "tensor cores:*", "tf32": "TF32:*", "hopper": "hopper:*"}  # of a part, by their names
 OF_LARGER_SHAPES = "~[shapes]"  # left out where it takes longer for one
 
 
@@ -96,8 +98,9 @@ def steps_of(name):
     return list(dict.fromkeys(step.name for place in folders for step in project.steps(place)))
 
 
-def sanitize_one(name, tool, step="", less=()):
+def sanitize_one(name, tool, step="", less=(), part=""):
     """Prints the line for the record, and what was found. Launches that tests mean to fail are no errors of ours."""
+    less = list(less) + ([TESTS_OF[part]] if part else [])
     command = ["compute-sanitizer", "--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9",
                tests_of(name), *LEFT_OUT, *less, *(LEFT_OUT_OF_COMMON if name == "common" else [])]
     try:
@@ -106,10 +109,10 @@ def sanitize_one(name, tool, step="", less=()):
         status, said = ran.returncode, ran.stdout
     except subprocess.TimeoutExpired as late:
         status, said = 124, (late.stdout or b"").decode(errors="replace")
-    if status == 124 and step and not less:
-        return sanitize_one(name, tool, step, [OF_LARGER_SHAPES])
+    if status == 124 and step and OF_LARGER_SHAPES not in less:
+        return sanitize_one(name, tool, step, [OF_LARGER_SHAPES], part)
     summaries = re.findall(r"(?:ERROR|RACECHECK) SUMMARY.*", said)
-    what = f"{name} {step}".strip() + "".join(f" {tag}" for tag in less)
+    what = " ".join(filter(None, [name, part, step, *(tag for tag in less if tag.startswith("~"))]))
     record = f"{what:22} {tool:10} {summaries[-1] if summaries else ''}  (exit {status})"
     print(record, flush=True)
     if status:
@@ -120,6 +123,12 @@ def sanitize_one(name, tool, step="", less=()):
 
 def sanitize():
     """A few at once: each keeps a core busy for longer than it keeps the GPU."""
+    if parts := os.environ.get("PARTS", "").split():
+        folders = [project.chapter(number) / part for number, part in (name.split("/") for name in parts)]
+        runs = [(folder.parent.name, tool, step.name, (), folder.name) for folder in folders for tool in TOOLS
+                for step in project.steps(folder)]
+        with ThreadPoolExecutor(int(os.environ.get("JOBS", "4"))) as pool:
+            return keep("sanitizers_of_parts.txt", list(pool.map(sanitize_one, *zip(*runs))))
     names = ["common", "simulator", *(chapter.name for chapter in project.chapters()),
              *(exercise.name for exercise in exercises.exercises())]
     runs = [(name, tool, step) for name in names for tool in TOOLS
