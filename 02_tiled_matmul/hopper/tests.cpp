@@ -60,10 +60,11 @@ TEST_CASE("hopper: every step gives NaN for 0 times infinity, and infinity for o
 }
 
 // More tiles of 128 × 256 than multiprocessors, and of 256 × 256 than pairs of them: some blocks
-// have two, and use each stage in both. There are two strips, of 2048 rows and of fewer.
+// have two, and use each stage in both. There are two strips, of 2048 rows and of fewer. K has no
+// multiple of four tiles, so that the second tile of C begins with another stage than the first.
 TEST_CASE("hopper: every step is right with several tiles a block") {
   const auto step = EACH_STEP(steps);
-  check_step(step, {2056, 1800, 200});
+  check_step(step, {2056, 1800, 264});
 }
 
 TEST_CASE("hopper: by_shape takes the tile with which the device is done first") {
@@ -77,12 +78,15 @@ TEST_CASE("hopper: by_shape takes the tile with which the device is done first")
   CHECK(columns_of_tile(100, 100, 1) > 0);  // whatever the device
 }
 
+// Tiles of 192 and of 64 columns make an odd number of boxes in bf16, so a block's second tile
+// begins with the other box.
 TEST_CASE("hopper: by_shape is right with each tile") {
   const Step<Launcher> step = last_step();
   for (const auto& [shape, columns] : {std::pair{Shape{130, 16888, 72}, 256},
-                                       {Shape{130, 12664, 72}, 192},
+                                       {Shape{130, 16904, 72}, 192},  // 89 tiles for 66 clusters
                                        {Shape{130, 8440, 72}, 128},
-                                       {Shape{130, 200, 200}, 64}}) {
+                                       {Shape{130, 200, 200}, 64},
+                                       {Shape{100, 8520, 72}, 64}}) {  // 134 tiles for 132 blocks
     REQUIRE(columns_of_tile(shape.M, shape.N, SMS) == columns);
     check_step(step, shape);
   }
