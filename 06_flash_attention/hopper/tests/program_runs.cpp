@@ -22,5 +22,13 @@ TEST_CASE("hopper: the program checks every step, and says that it rounds", "[pr
   CHECK_THAT(run.out, ContainsSubstring("q, k and v are rounded to bf16 (to nearest even)"));
 }
 
+TEST_CASE("hopper: the program finds one wrong element of out, and of lse", "[program]") {
+  const Words small = sizes("2", "1", "12", "13") + Words{"--kernel", "warpgroups"};
+  check_wrong(run_stand_in(small, {.first = 191, .count = 1, .by = 0.1f}), "warpgroups",
+              {"1 of 192 elements", "out[1][11][7]", "heads=2 kv-heads=1 seq=12 seq-kv=13"});
+  check_wrong(run_stand_in(small, {.first = 192 + 23, .count = 1, .by = 0.001f}), "warpgroups",
+              {"1 of 24 elements", "lse[1][11][0]"});
+}
+
 }  // namespace
 }  // namespace tutorial::flash_attention::hopper
