@@ -16,11 +16,11 @@ def bar(f, x, y, width, text, color, fill=PALE):
 @figure("06_hopper_ring")
 def ring():
     f = Figure(760, 330, "The life of two stages of K. The producer's thread has the TMA unit load a tile into stage 0 and the next into "
-                         "stage 1. A stage's full barrier completes when its bytes have come; both warpgroups wait for it and multiply. "
+                         "stage 1. A stage's full barrier completes when its bytes have come; both consumers wait for it and multiply. "
                          "Each arrives at the stage's empty barrier; when both have, the producer loads the next tile into the stage.")
     f.heading(20, 20, "two stages of K")
     top = 44
-    for n, name in enumerate(("producer", "stage 0", "stage 1", "warpgroup 0", "warpgroup 1")):
+    for n, name in enumerate(("producer", "stage 0", "stage 1", "consumer 0", "consumer 1")):
         lane(f, top + n * 46, name)
     y = [top + n * 46 for n in range(5)]
     for n, (x, stage) in enumerate(((150, 1), (200, 2), (392, 1), (512, 2))):
@@ -37,22 +37,22 @@ def ring():
     f.arrow(276, y[1] + 26, 280, y[3], ORANGE, 1.2)
     f.arrow(352, y[3], 390, y[0] + 28, GREEN, 1.2, "4 3")
     f.arrow(380, y[4], 393, y[0] + 28, GREEN, 1.2, "4 3")
-    f.lines(20, 290, ["Solid orange: the full barrier lets the warpgroups go on: 32,768 bytes have come.",
-                      "Dashed green: both warpgroups have arrived at the empty barrier, and the producer goes on: load 2."], 12.5, step=18)
+    f.lines(20, 290, ["Orange arrow: the full barrier lets the consumers go on: 32,768 bytes have come.",
+                      "Dashed green: both consumers have arrived at the empty barrier, and the producer goes on: load 2."], 12.5, step=18)
     return f
 
 
 @figure("06_hopper_turns")
 def turns():
-    f = Figure(760, 426, "What two warpgroups do in time. Step 1: each multiplies for S, has its softmax, multiplies for O; nothing says "
+    f = Figure(760, 426, "What two consumers do in time, not to scale. Step 1: each multiplies for S, has its softmax, multiplies for O; nothing says "
                          "that they do so at different times. Step 2: one multiplies, P times V of a tile and S of the next, while the other "
-                         "has its softmax. Step 3: a warpgroup's softmax also runs during its own P times V.")
+                         "has its softmax. Step 3: a consumer's softmax also runs during its own P times V.")
 
     def draw(top, title, rows):
         f.text(20, top - 10, title, 12.5, TEXT, bold=True)
         for n, (products, powers) in enumerate(rows):
             y = top + n * 44
-            f.text(20, y + 16, f"warpgroup {n}", 12.5, TEXT, middle=True)
+            f.text(20, y + 16, f"consumer {n}", 12.5, TEXT, middle=True)
             for x, width, text in products:
                 color = GREEN if "PV" in text else PURPLE
                 f.rect(x, y, width - 2, 15, color, HALF, 0.8, 2)
@@ -70,8 +70,8 @@ def turns():
     draw(292, "step 3: S first, and the softmax during one's own PV",
          [([(150, 50, "S"), (340, 100, "S, PV"), (540, 100, "S, PV")], [200, 390, 590]),
           ([(200, 50, "S"), (440, 100, "S, PV"), (640, 100, "S, PV")], [250, 490])])
-    f.lines(20, 398, ["Upper halves: products. In step 2 they leave a gap where a softmax takes longer than the other's products;",
-                      "in step 3 it has the time of PV more."], 12.5, step=18)
+    f.lines(20, 398, ["Not to scale. Upper halves: products, from their start to their end; lower halves: the threads. In step 2 a softmax",
+                      "that takes longer than the other's products leaves a gap; in step 3 it has the time of PV more."], 12.5, step=18)
     return f
 
 
@@ -87,10 +87,40 @@ def tickets():
             row = 5 - tile
             for head in range(3):
                 number = section * 18 + row * 3 + head
-                f.rect(x0 + head * 68, top + row * cell, 60 * (tile + 1) / 6, cell - 6, BLUE, PALE, 0.8, 2)
+                color, fill = (ORANGE, HALF) if number == 20 else (BLUE, PALE)
+                f.rect(x0 + head * 68, top + row * cell, 60 * (tile + 1) / 6, cell - 6, color, fill, 0.8, 2)
                 f.text(x0 + head * 68 + 60 * (tile + 1) / 6 - 4 if tile > 1 else x0 + head * 68 + 60 * (tile + 1) / 6 + 4,
                        top + row * cell + 14, number, 11, TEXT, "end" if tile > 1 else "start", middle=True)
     for tile in range(6):
         f.text(left - 12, top + (5 - tile) * cell + 14, f"tile {tile}", 12, GREY, "end", middle=True)
-    f.lines(20, 280, ["The length of a bar is that of the work: how many keys the tile's queries see. Numbers are tickets."], 12.5)
+    f.lines(20, 276, ["The length of a bar is that of the work: how many keys the tile's queries see. Numbers are tickets;",
+                      "orange: ticket 20 is tile 5 of head 5."], 12.5, step=17)
+    return f
+
+
+@figure("06_hopper_boxes")
+def boxes():
+    f = Figure(760, 250, "A tile of 128 rows and 128 columns. In the matrix its two boxes of 64 columns stand beside each other. In shared "
+                         "memory box 1 begins where box 0 ends, 128 rows of 128 bytes further. Consumer 0's queries are the first 64 rows "
+                         "of both boxes, consumer 1's the last 64.")
+    f.heading(20, 24, "in the matrix: beside each other")
+    f.heading(400, 24, "in shared memory: one after the other")
+    looks = ((BLUE, "0"), (GREEN, "1"))
+
+    def box(x, y, width, height, name):
+        for consumer, (color, _) in enumerate(looks):
+            f.rect(x, y + consumer * height / 2, width - 3, height / 2 - 2, color, PALE, 0.8, 2)
+            f.text(x + width / 2 - 1, y + (consumer + 0.5) * height / 2 - 1, f"{name}, rows {64 * consumer} to {64 * consumer + 63}",
+                   11.5, TEXT, "middle", middle=True)
+
+    for column in range(2):
+        box(80 + 140 * column, 64, 140, 84, f"box {column}")
+        f.text(150 + 140 * column, 56, f"columns {64 * column} to {64 * column + 63}", 11.5, GREY, "middle")
+        box(400, 44 + 84 * column, 180, 84, f"box {column}")
+    for consumer, (color, name) in enumerate(looks):
+        f.text(20, 85 + 42 * consumer, f"consumer {name}", 11.5, color, middle=True)
+    f.brace(584, 44, 584, 126, "128 · 64 numbers", GREY)
+    f.text(595, 103, "= Br * COLUMNS,", 12, GREY)
+    f.text(595, 119, "16,384 bytes", 12, GREY)
+    f.lines(20, 236, ["Shown for Q at D = 128: Br = 128 rows of queries. K and V have as many rows as a tile has keys."], 12.5)
     return f
