@@ -51,7 +51,34 @@ def time_line():
     fig.line(left + 66 + 6 * unit, 24, left + 66 + 6 * unit, 290, GREY, 1, "4 3")
     fig.text(left + 60 + 6 * unit, 286, "this tile of C: six steps of K", 12, anchor="end")
     fig.text(left + 72 + 6 * unit, 286, "the next tile: its stages are full already", 12)
-    fig.text(8, 318, "Numbers are stages of the ring. A copy may take longer than a step's products: four are under way.", 12)
+    fig.text(8, 318, "Numbers are stages of the ring. This is step 5: in steps 2 to 4 the consumers store C themselves.", 12)
+    return fig
+
+
+@figure("02_hopper_ring")
+def ring():
+    fig = Figure(780, 250, "A ring of four stages in time. The producer asks for tiles 0 to 3 at once. When tile 0 has come, the consumers "
+                           "begin the products of stage 0, then those of stage 1. When the products of stage 0 are done, both arrive at "
+                           "its empty barrier, and the producer asks for tile 4, which goes into stage 0 again")
+    left, unit = 120, 92
+    rows = {"producer": 34, "on their way": 74, "consumers": 150}
+    for name, y in rows.items():
+        fig.text(8, y + 13, name, 12.5, bold=True, middle=True)
+    for stage in range(4):
+        span(fig, left + stage * 42, rows["producer"], 42, f"ask {stage}", ORANGE, size=10.5)
+        span(fig, left + stage * 42 + 20, rows["on their way"] + stage * 14, 150, f"tile {stage}", BLUE, PALE, 12, 10)
+    begin = left + 176
+    for i in range(5):
+        span(fig, begin + i * unit, rows["consumers"], unit, f"products {i}", GREEN)
+    for i in range(2):
+        x = begin + (i + 1) * unit + 14
+        span(fig, x, rows["producer"], 42, f"ask {4 + i}", ORANGE, size=10.5)
+        span(fig, x + 20, rows["on their way"] + i * 14, 150, f"tile {4 + i}", BLUE, PALE, 12, 10)
+        fig.arrow(begin + (i + 1) * unit + 2, rows["consumers"], x + 12, rows["producer"] + 28, RED)
+    fig.arrow(left + 170, rows["on their way"] + 12, begin + 2, rows["consumers"] - 2, BLUE)
+    fig.text(begin + 22, rows["consumers"] + 46, "full 0: the bytes of tile 0 have come", 12, BLUE)
+    fig.text(begin + 22, rows["consumers"] + 64, "empty 0: products 0 are done, so tile 4 may be written into stage 0", 12, RED)
+    fig.text(8, 242, "Tile 4 is asked for when products 0 end, and needed when products 3 end: a copy may take as long as three steps.", 12)
     return fig
 
 
@@ -80,7 +107,7 @@ def descriptor():
     fig.brace(left + 196, top, left + 196, top + 54, "stride: 1024 bytes", GREEN)
     fig.brace(left, top - 4, left + 23, top - 4, "", BLUE, -1)
     fig.text(left + 30, top - 8, "16 of K: 32 bytes; the next 16: start + 32", 11.5)
-    fig.text(left, top + 176, "128 bytes a row (of four drawn eight)", 11.5)
+    fig.text(left, top + 176, "4 of each 8 rows are drawn; a square is a chunk of 16 bytes", 11.5)
     fig.heading(400, 150, "B's tile, along N")
     left = 404
     for piece in range(2):
@@ -121,20 +148,27 @@ def registers():
 @figure("02_hopper_cluster")
 def cluster():
     fig = Figure(780, 250, "A cluster of two blocks, whose tiles of C lie one below the other. Each loads its own tile of A, and one "
-                           "half of B's tile for both")
+                           "half of B's tile for both; both halves arrive in both blocks")
     fig.text(320, 22, "B's tile, 64 × 256", 12.5, bold=True)
     fig.rect(320, 30, 180, 22, ORANGE, HALF)
     fig.rect(320, 54, 180, 22, PURPLE, HALF)
     fig.text(410, 41, "block 0 loads it for both", 11.5, anchor="middle", middle=True)
     fig.text(410, 65, "block 1 loads it for both", 11.5, anchor="middle", middle=True)
-    for i, (y, color) in enumerate(((100, ORANGE), (170, PURPLE))):
+    for i, y in enumerate((100, 170)):
         fig.text(10, y + 30, f"block {i}", 12.5, bold=True, middle=True)
         fig.rect(90, y, 44, 60, BLUE, HALF)
         fig.text(112, y + 30, "A", 13, anchor="middle", middle=True)
-        fig.text(144, y + 24, "128 × 64, its own", 11.5)
+        fig.text(144, y + 16, "128 × 64, its own", 11.5)
         fig.rect(320, y, 180, 60, GREEN, PALE)
         fig.text(410, y + 30, "C: 128 × 256", 12.5, anchor="middle", middle=True)
         fig.text(520, y + 24, "loads 16 KB of A and 16 KB of B,", 12)
         fig.text(520, y + 42, "and gets 16 + 32 KB", 12)
-        fig.arrow(258, y + 30, 314, y + 30, color)
+    for y in (41, 65):  # each half goes to both blocks
+        for block, top in ((0, 100), (1, 170)):
+            color = ORANGE if y == 41 else PURPLE
+            x = 270 + (0 if y == 41 else 24)
+            fig.line(320, y, x, y, color, 1.5)
+            fig.arrow(x, y, x, top + 30, color) if block else fig.line(x, y, x, top + 18, color, 1.5)
+    for y in (100, 170):
+        fig.text(226, y + 52, "B: both halves", 11.5)
     return fig
