@@ -147,28 +147,27 @@ def registers():
 
 @figure("02_hopper_cluster")
 def cluster():
-    fig = Figure(780, 250, "A cluster of two blocks, whose tiles of C lie one below the other. Each loads its own tile of A, and one "
+    fig = Figure(780, 270, "A cluster of two blocks, whose tiles of C lie one below the other. Each loads its own tile of A, and one "
                            "half of B's tile for both; both halves arrive in both blocks")
-    fig.text(320, 22, "B's tile, 64 × 256", 12.5, bold=True)
-    fig.rect(320, 30, 180, 22, ORANGE, HALF)
-    fig.rect(320, 54, 180, 22, PURPLE, HALF)
-    fig.text(410, 41, "block 0 loads it for both", 11.5, anchor="middle", middle=True)
-    fig.text(410, 65, "block 1 loads it for both", 11.5, anchor="middle", middle=True)
-    for i, y in enumerate((100, 170)):
-        fig.text(10, y + 30, f"block {i}", 12.5, bold=True, middle=True)
-        fig.rect(90, y, 44, 60, BLUE, HALF)
-        fig.text(112, y + 30, "A", 13, anchor="middle", middle=True)
-        fig.text(144, y + 16, "128 × 64, its own", 11.5)
-        fig.rect(320, y, 180, 60, GREEN, PALE)
-        fig.text(410, y + 30, "C: 128 × 256", 12.5, anchor="middle", middle=True)
-        fig.text(520, y + 24, "loads 16 KB of A and 16 KB of B,", 12)
-        fig.text(520, y + 42, "and gets 16 + 32 KB", 12)
-    for y in (41, 65):  # each half goes to both blocks
-        for block, top in ((0, 100), (1, 170)):
-            color = ORANGE if y == 41 else PURPLE
-            x = 270 + (0 if y == 41 else 24)
-            fig.line(320, y, x, y, color, 1.5)
-            fig.arrow(x, y, x, top + 30, color) if block else fig.line(x, y, x, top + 18, color, 1.5)
-    for y in (100, 170):
-        fig.text(226, y + 52, "B: both halves", 11.5)
+    left, width = 230, 150
+    fig.text(left, 20, "B's tile in global memory", 12.5, bold=True)
+    for y, color, words in ((28, ORANGE, "block 0 loads it"), (54, PURPLE, "block 1 loads it")):
+        fig.rect(left, y, width, 24, color, HALF)
+        fig.text(left + width / 2, y + 12, words, 11.5, anchor="middle", middle=True)
+    for i, top in enumerate((108, 190)):
+        fig.text(10, top + 32, f"block {i}", 12.5, bold=True, middle=True)
+        fig.rect(90, top, 44, 64, BLUE, HALF)
+        fig.text(112, top + 32, "A", 13, anchor="middle", middle=True)
+        fig.text(90, top - 6, "its own, 16 KB", 11.5)
+        fig.text(left, top - 6, "B: both halves, 32 KB", 11.5)
+        fig.rect(left, top, width, 30, ORANGE, HALF)
+        fig.rect(left, top + 34, width, 30, PURPLE, HALF)
+        fig.rect(440, top, 180, 64, GREEN, PALE)
+        fig.text(530, top + 32, "C: 128 × 256", 12.5, anchor="middle", middle=True)
+        fig.arrow(left - 24, top + 15, left - 2, top + 15, ORANGE)
+        fig.arrow(left + width + 24, top + 49, left + width + 2, top + 49, PURPLE)
+    fig.line(left, 40, left - 24, 40, ORANGE, 1.5)
+    fig.line(left - 24, 40, left - 24, 205, ORANGE, 1.5)
+    fig.line(left + width, 66, left + width + 24, 66, PURPLE, 1.5)
+    fig.line(left + width + 24, 66, left + width + 24, 239, PURPLE, 1.5)
     return fig

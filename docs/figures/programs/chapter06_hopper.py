@@ -114,8 +114,8 @@ def boxes():
                    11.5, TEXT, "middle", middle=True)
 
     for column in range(2):
-        box(80 + 140 * column, 64, 140, 84, f"box {column}")
-        f.text(150 + 140 * column, 56, f"columns {64 * column} to {64 * column + 63}", 11.5, GREY, "middle")
+        box(98 + 140 * column, 64, 140, 84, f"box {column}")
+        f.text(168 + 140 * column, 56, f"columns {64 * column} to {64 * column + 63}", 11.5, GREY, "middle")
         box(400, 44 + 84 * column, 180, 84, f"box {column}")
     for consumer, (color, name) in enumerate(looks):
         f.text(20, 85 + 42 * consumer, f"consumer {name}", 11.5, color, middle=True)
