@@ -34,13 +34,13 @@ void announce(Chapter& chapter, const Attention& shape) {
 
 }  // namespace
 
-void body(Chapter& chapter) {
+void run_steps(Chapter& chapter, const std::vector<Step<Launcher>>& steps, int64_t queries_on_cpu) {
   Attention shape;
   auto& [B, NH, NH_kv, Tq, Tk, HS, causal] = shape;
   chapter.size("--batch", B, {.gpu = 4, .cpu = 1}, "sequences");
   chapter.size("--heads", NH, {.gpu = 16, .cpu = 2}, "query heads");
   chapter.size_like("--kv-heads", NH_kv, "--heads", "key and value heads");
-  chapter.size("--seq", Tq, {.gpu = 4096, .cpu = 160}, "queries");
+  chapter.size("--seq", Tq, {.gpu = 4096, .cpu = queries_on_cpu}, "queries");
   chapter.size_like("--seq-kv", Tk, "--seq", "keys");
   chapter.size("--head-dim", HS, {.gpu = 128, .cpu = 64}, "head size, a multiple of 8");
   chapter.flag("--causal,!--full", causal,
@@ -90,6 +90,10 @@ void body(Chapter& chapter) {
           .launch_bf16 =
               [&](bf16* out) { step.launch(shape, q.data(), k.data(), v.data(), out, lse.data()); },
           .before = [&](float*) { lse.poison(); }});
+}
+
+void body(Chapter& chapter) {
+  run_steps(chapter, steps, 160);
 }
 
 }  // namespace tutorial::flash_attention::tensor_cores

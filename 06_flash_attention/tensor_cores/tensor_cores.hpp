@@ -95,6 +95,10 @@ inline int64_t largest_head_size(Launcher* step) {
 Reference reference_bf16(const Attention& shape, std::span<const float> q, std::span<const float> k,
                          std::span<const float> v, std::span<const int64_t> rows);
 
+/// The program's part with these steps, of this part or another: of so many queries where there is
+/// no GPU and the user does not say.
+void run_steps(Chapter& chapter, const std::vector<Step<Launcher>>& steps, int64_t queries_on_cpu);
+
 /// The program's part (program.cpp).
 void body(Chapter& chapter);
 
