@@ -118,8 +118,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     take_registers<CONSUMER_REGISTERS>();
     const int m = (group - 1) * 64, warp = threadIdx.x % WARPGROUP / 32;
     const auto release = [&](int stage) {
-      const int block = threadIdx.x % WARPGROUP;  // a thread for each
-      if (block < CLUSTER) barrier_arrive_at(shared.empty[stage], block);
+      const int target = threadIdx.x % WARPGROUP;  // thread 0 tells block 0, thread 1 block 1
+      if (target < CLUSTER) barrier_arrive_at(shared.empty[stage], target);
     };
     float d[BN / 2];
     int next_box = 0;
