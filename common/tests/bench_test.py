@@ -88,7 +88,8 @@ class Bench(Scratch):
         self.assertEqual(ran[-1], "--batch 1 --heads 32 --kv-heads 8 --seq 16 --seq-kv 131072 --head-dim 128 "
                                   "--kernel d --kernel e")
         self.assertEqual(sorted(os.listdir(self.written.parent)),
-                         ["06.csv", "06_decoding.csv", "06_head_sizes.csv", "06_lengths.csv", "06_tensor_cores.csv"])
+                         ["06.csv", "06_decoding.csv", "06_head_sizes.csv", "06_hopper.csv", "06_lengths.csv",
+                          "06_tensor_cores.csv"])
 
 
 if __name__ == "__main__":
