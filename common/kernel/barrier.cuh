@@ -56,9 +56,9 @@ __device__ __forceinline__ void barrier_arrive_expect(Barrier& barrier, int byte
 }
 /// One arrival at the same barrier of another block of the cluster (or of this one): `block` is its
 /// rank. It says that this thread has read what the other block may write again. Of what it has
-/// written for the other it says nothing: that takes cluster_sync(). (With .release.cluster it would,
-/// but then each arrival waits for all earlier accesses of the thread, also those to global memory.
-/// PTX ISA, "mapa", "mbarrier.arrive" with .shared::cluster.)
+/// written for the other it says nothing: that takes cluster_sync(). (With .release.cluster it
+/// would, but then each arrival waits for all earlier accesses of the thread, also those to global
+/// memory. PTX ISA, "mapa", "mbarrier.arrive" with .shared::cluster.)
 __device__ __forceinline__ void barrier_arrive_at(Barrier& barrier, int block) {
   ptx::mbarrier_arrive_cluster(&barrier.state, static_cast<uint32_t>(block));
 }

@@ -49,8 +49,7 @@ __device__ inline void mbarrier_arrive_cluster(uint64_t* barrier, uint32_t block
   PTX_HOPPER(
       "{\n.reg .b32 there;\n"
       "mapa.shared::cluster.u32 there, %0, %1;\n"
-      "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(
-          shared_address(barrier)),
+      "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(shared_address(barrier)),
       "r"(block)
       : "memory");
 }
