@@ -54,8 +54,8 @@ template <class T>
 inline constexpr int aligned_bytes = static_cast<int>(sizeof(T)) + 1024 - 16;
 
 /// Begins to load a tile of 2, 3 or 4 dimensions: {column, row, …} are the coordinates of its first
-/// element, which may be negative or lie outside. The column's bytes are a multiple of 16. (PTX ISA,
-/// "cp.async.bulk.tensor". It does not name the 16 bytes: an H200 takes others for an illegal
+/// element, which may be negative or lie outside. The column's bytes are a multiple of 16. (PTX
+/// ISA, "cp.async.bulk.tensor". It does not name the 16 bytes: an H200 takes others for an illegal
 /// instruction.)
 template <int DIMENSIONS>
 __device__ __forceinline__ void tma_load(void* tile, const CUtensorMap& map, Barrier& barrier,
