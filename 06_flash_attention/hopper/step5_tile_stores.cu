@@ -38,7 +38,7 @@ template <int D>
 __device__ __forceinline__ void make_barriers(Shared<D>& shared) {
   for (int stage = 0; stage < QUERY_STAGES; ++stage) {
     barrier_init(shared.Q_full[stage], 1);
-    barrier_init(shared.Q_empty[stage], CONSUMERS);
+    barrier_init(shared.Q_empty[stage], CONSUMERS * WARPGROUP);  // each thread reads the ticket
   }
   for (int stage = 0; stage < STAGES; ++stage) {
     barrier_init(shared.K_full[stage], 1);
@@ -156,12 +156,13 @@ __device__ __forceinline__ void store_by_tma(const CUtensorMap& out, Boxes<Br, D
   put_rows(rows, Br * COLUMNS, O);
   fence_async_proxy();
   named_sync(all, WARPGROUP);
-  if (threadIdx.x % WARPGROUP != 0) return;
+  if (threadIdx.x % WARPGROUP == 0) {
 #pragma unroll
-  for (int i = 0; i < Boxes<Br, D>::COUNT; ++i)
-    tma_store(out, rows + i * Br * COLUMNS, {i * COLUMNS, i0, head});
-  tma_commit();
-  tma_wait_read<0>();
+    for (int i = 0; i < Boxes<Br, D>::COUNT; ++i)
+      tma_store(out, rows + i * Br * COLUMNS, {i * COLUMNS, i0, head});
+    tma_commit();
+    tma_wait_read<0>();
+  }
   barrier_arrive(empty);
 }
 

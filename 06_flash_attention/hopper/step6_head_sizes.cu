@@ -59,7 +59,8 @@ template <class Tile>
 __device__ __forceinline__ void make_barriers(Shared<Tile>& shared) {
   for (int stage = 0; stage < Tile::QUERY_STAGES; ++stage) {
     barrier_init(shared.Q_full[stage], 1);
-    barrier_init(shared.Q_empty[stage], Tile::CONSUMERS);
+    barrier_init(shared.Q_empty[stage],
+                 Tile::CONSUMERS * WARPGROUP);  // each thread reads the ticket
   }
   for (int stage = 0; stage < STAGES; ++stage) {
     barrier_init(shared.K_full[stage], 1);
@@ -182,12 +183,13 @@ __device__ __forceinline__ void store_by_tma(const CUtensorMap& out,
   put_rows(rows, Tile::Br * COLUMNS, O);
   fence_async_proxy();
   named_sync(all, WARPGROUP);
-  if (threadIdx.x % WARPGROUP != 0) return;
+  if (threadIdx.x % WARPGROUP == 0) {
 #pragma unroll
-  for (int i = 0; i < Boxes<Tile::Br, Tile::D>::COUNT; ++i)
-    tma_store(out, rows + i * Tile::Br * COLUMNS, {i * COLUMNS, i0, head});
-  tma_commit();
-  tma_wait_read<0>();
+    for (int i = 0; i < Boxes<Tile::Br, Tile::D>::COUNT; ++i)
+      tma_store(out, rows + i * Tile::Br * COLUMNS, {i * COLUMNS, i0, head});
+    tma_commit();
+    tma_wait_read<0>();
+  }
   barrier_arrive(empty);
 }
 
