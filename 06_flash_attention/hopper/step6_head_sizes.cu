@@ -59,8 +59,7 @@ template <class Tile>
 __device__ __forceinline__ void make_barriers(Shared<Tile>& shared) {
   for (int stage = 0; stage < Tile::QUERY_STAGES; ++stage) {
     barrier_init(shared.Q_full[stage], 1);
-    barrier_init(shared.Q_empty[stage],
-                 Tile::CONSUMERS * WARPGROUP);  // each thread reads the ticket
+    barrier_init(shared.Q_empty[stage], Tile::CONSUMERS * WARPGROUP);  // all read the ticket
   }
   for (int stage = 0; stage < STAGES; ++stage) {
     barrier_init(shared.K_full[stage], 1);

@@ -233,8 +233,7 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
       store_by_tma<Tile>(out, shared.Q[at.stage], shared.Q_empty[at.stage], O, i0, queries.head);
     }
   }
-  cluster_sync();  // nobody leaves while the other may still load into it, or arrive at its
-                   // barriers
+  cluster_sync();  // nobody leaves while the other may still arrive at its barriers
 }
 
 template <class Tile>
