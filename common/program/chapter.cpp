@@ -15,7 +15,7 @@
 namespace tutorial {
 
 struct Chapter::State {
-  std::vector<char*> words;  // of the command line, without --part
+  std::vector<char*> words;  // of the command line, without --part; none: only list the steps
   std::string program, part;
   std::string name, summary;  // of both, for people
   Declared declared;
@@ -76,7 +76,19 @@ void Chapter::add_step(std::string name, std::string idea, std::string needs) {
   state_->declared.steps.push_back({std::move(name), std::move(idea), std::move(needs)});
 }
 
+std::vector<std::string> Chapter::steps_of(const Part& part) {
+  Chapter chapter({}, "", part, {});
+  try {
+    part.body(chapter);
+  } catch (const Finished&) {  // by parse()
+  }
+  std::vector<std::string> names;
+  for (const ListedStep& step : chapter.state_->declared.steps) names.push_back(step.name);
+  return names;
+}
+
 void Chapter::parse() {
+  if (state_->words.empty()) throw Finished();
   state_->options = parse_options(state_->words, state_->name, state_->summary, state_->declared);
 }
 

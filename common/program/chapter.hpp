@@ -146,6 +146,8 @@ class Chapter {
   friend int run_chapter(int, char**, const char*, const std::vector<Part>&);
   Chapter(const std::vector<char*>& words, const std::string& name, const Part& part,
           const std::vector<Part>& parts);
+  /// The names of the steps that the part's body lists before it reads the command line.
+  static std::vector<std::string> steps_of(const Part& part);
   void print_table() const;
   int finish();  // prints the table, writes --csv and --output; the exit status
 

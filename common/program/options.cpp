@@ -115,14 +115,15 @@ void declare_common(CommandLine& line, RunOptions& run, std::vector<std::string>
            });
 }
 
-/// Throws Error where --kernel names no step.
+/// Throws UnknownKernel where --kernel names no step.
 void require_kernels(const RunOptions& run, const std::vector<ListedStep>& steps) {
   std::vector<std::string> known;
   for (const ListedStep& step : steps) known.push_back(step.name);
   for (const std::string& kernel : run.kernels)
     if (std::find(known.begin(), known.end(), kernel) == known.end())
-      throw Error("there is no kernel \"" + kernel + "\" here; " + did_you_mean(kernel, known) +
-                  "--kernel takes " + join(known));
+      throw UnknownKernel("there is no kernel \"" + kernel + "\" here; " +
+                              did_you_mean(kernel, known) + "--kernel takes " + join(known),
+                          kernel);
 }
 
 /// Throws Error where a trace is asked for and cannot be made.

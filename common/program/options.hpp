@@ -5,9 +5,11 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/data/random.hpp"
+#include "common/kernel/error.hpp"
 #include "common/program/inputs.hpp"
 
 namespace tutorial {
@@ -63,6 +65,13 @@ struct RunOptions {
 
 /// Thrown to end the program well: after --help and --list.
 struct Finished {};
+
+/// --kernel names no step of this part; perhaps one of another part.
+struct UnknownKernel : Error {
+  UnknownKernel(const std::string& sentence, std::string kernel)
+      : Error(sentence), kernel(std::move(kernel)) {}
+  std::string kernel;
+};
 
 /// Reads the words of the command line (the first is the program) and the input files, and sets
 /// every declared variable: sizes from files, options, or defaults. Throws Finished, or Error for

@@ -1,5 +1,6 @@
 // A program from its command line to its exit status: which part it runs, and what becomes of an
 // error.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <new>
@@ -45,6 +46,17 @@ const Part& choose_part(std::vector<char*>& words, const std::vector<Part>& part
               names_of(parts));
 }
 
+/// What to do about a --kernel that is a step of other parts than the one that ran; "" if it is
+/// not.
+std::string say_which_part(const std::string& kernel, const std::vector<std::string>& having) {
+  if (having.empty()) return "";
+  if (std::ranges::count(having, "") > 0)
+    return kernel + " is a step of the chapter itself; leave --part out";
+  if (having.size() > 1)
+    return kernel + " is a step of parts " + join(having) + "; choose one of them with --part";
+  return kernel + " is a step of part " + having[0] + "; add --part " + having[0];
+}
+
 int stop(const std::string& sentence, int status) {
   std::cout << std::flush;
   std::cerr << printable(sentence) << std::endl;  // it may hold words of the user, or of a file
@@ -70,6 +82,13 @@ int run_chapter(int argc, char** argv, const char* name, const std::vector<Part>
     return end(chapter->finish());
   } catch (const Finished&) {
     return end(0);
+  } catch (const UnknownKernel& error) {
+    std::vector<std::string> having;
+    for (const Part& part : parts)
+      if (std::ranges::count(Chapter::steps_of(part), error.kernel) > 0)
+        having.push_back(part.name);
+    const std::string part = say_which_part(error.kernel, having);
+    return stop(part.empty() ? error.what() : part, 2);
   } catch (const Error& error) {
     return stop(error.what(), 2);
   } catch (const std::bad_alloc&) {

@@ -49,6 +49,12 @@ struct Grid {
   const Operation* operation;
   uint64_t order;                // 0, or the seed of a shuffled order of threads
   Recorder* recorder = nullptr;  // of this launch, if it is recorded
+
+  /// What the kernel's __cluster_dims__ is kept for. Where its template arguments are deduced, and
+  /// its address so is not known, each launch in the program has a `call` of its own.
+  const void* kernel() const {
+    return launch.address ? launch.address : reinterpret_cast<const void*>(call);
+  }
 };
 
 /// A worker runs blocks, one after another, on the OS thread that made it.
@@ -96,6 +102,8 @@ class Worker {
   int rank_in_cluster() const { return rank_; }
   void cluster_arrive(const void* instruction);
   void cluster_wait(const void* instruction);
+  /// Ends the launch if the kernel's __cluster_dims__ says another size than the launch has.
+  void require_cluster(dim3 size) const;
   /// All threads of the cluster have arrived.
   void cluster_passed();
   /// Where the same variable lies in another block of the cluster.

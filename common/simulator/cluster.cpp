@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <numeric>
 
 #include "cluster_functions.h"
@@ -272,6 +274,33 @@ std::vector<Profiled> Worker::take_profiles() {
   return profiles;
 }
 
+// ---- The size that a kernel says
+
+namespace {
+std::mutex sizes_mutex;
+std::map<const void*, dim3> sizes;  // of kernels with __cluster_dims__, by Grid::kernel()
+}  // namespace
+
+std::optional<dim3> required_cluster(const Grid& grid) {
+  const std::lock_guard lock(sizes_mutex);
+  const auto found = sizes.find(grid.kernel());
+  return found == sizes.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool was_in_other_clusters(const Grid& grid) {
+  const std::optional<dim3> size = required_cluster(grid);
+  return size && !is_same(*size, grid.launch.cluster);
+}
+
+void Worker::require_cluster(dim3 size) const {
+  if (is_same(size, grid_->launch.cluster)) return;
+  {
+    const std::lock_guard lock(sizes_mutex);
+    sizes[grid_->kernel()] = size;
+  }
+  throw Fault(cudaErrorInvalidClusterSize, "");
+}
+
 // ---- What kernels call
 
 namespace {
@@ -282,6 +311,11 @@ Worker& worker_in_kernel() {
 }
 }  // namespace
 
+void cluster_dims(dim3 size) {
+  Worker& worker = worker_in_kernel();
+  const SimulatorScope scope;
+  worker.require_cluster(size);
+}
 dim3 cluster_dimensions() {
   Worker& worker = worker_in_kernel();
   const SimulatorScope scope;

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "vector_types.h"
@@ -58,5 +59,15 @@ class Cluster {
   int phase_ = 0, arrived_ = 0, left_ = 0;
   const void* instruction_ = nullptr;  // of the last one to arrive
 };
+
+inline bool is_same(const dim3& a, const dim3& b) {
+  return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
+/// The size that the __cluster_dims__ of the grid's kernel says. It is known once a thread has come
+/// to it: the first launch, where it had another size, has then done nothing and is made again.
+std::optional<dim3> required_cluster(const Grid& grid);
+/// The launch has ended, and was such a first one.
+bool was_in_other_clusters(const Grid& grid);
 
 }  // namespace simulator

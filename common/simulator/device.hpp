@@ -77,7 +77,8 @@ void set_kernel_fault(cudaError_t error);
 /// The dynamic shared memory that a launch of this kernel may ask for, when it has `fixed` bytes of
 /// static shared memory: what is left of 48 KB, or what cudaFuncSetAttribute allowed.
 size_t dynamic_shared_limit(const void* kernel, size_t fixed);
-/// How many blocks a cluster of this kernel may have: 8, or 16 if cudaFuncSetAttribute allowed it.
+/// How many blocks a cluster of this kernel may have: 8, or 16 if cudaFuncSetAttribute allowed it,
+/// or allowed it to any kernel where it is not known which one this is.
 unsigned most_blocks_of_cluster(const void* kernel);
 /// Those that were not refused.
 unsigned launches_made();

@@ -23,6 +23,11 @@ int64_t count(const dim3& size) {
   return int64_t{size.x} * size.y * size.z;
 }
 
+std::atomic<uint32_t> launches = 0;
+
+/// What a grid ends with, and the report.
+using Outcome = std::pair<cudaError_t, std::string>;
+
 /// The worker threads. They wait for a grid, take its blocks in order, and wait again.
 class Pool {
  public:
@@ -43,7 +48,7 @@ class Pool {
   }
 
   /// Runs all blocks; gives the first fault, if any, as (error, report).
-  std::pair<cudaError_t, std::string> run(const Grid& grid) {
+  Outcome run(const Grid& grid) {
     std::unique_lock lock(mutex_);
     grid_ = &grid;
     cluster_blocks_ = count(grid.launch.cluster);
@@ -84,10 +89,10 @@ class Pool {
 
   tutorial::LaunchProgress progress() {
     const std::lock_guard lock(mutex_);
-    if (busy_ == 0) return {.launches = generation_};
+    if (busy_ == 0) return {.launches = launches};
     const int64_t begun = std::min<int64_t>(next_block_, blocks_);
     // A worker that is busy is in the midst of a block.
-    return {generation_, std::max<int64_t>(begun - busy_, 0) * cluster_blocks_,
+    return {launches, std::max<int64_t>(begun - busy_, 0) * cluster_blocks_,
             blocks_ * cluster_blocks_};
   }
 
@@ -126,7 +131,7 @@ class Pool {
       if (number < workers_of(*grid_)) run_blocks(worker);
       if (worker.trace) {
         for (const Profiled& profiled : worker.take_profiles())  // also where only a recorder wants
-          if (profiling() && profiled.blocks > 0)
+          if (profiling() && profiled.blocks > 0 && !was_in_other_clusters(*grid_))
             add_profile(grid_->launch.kernel, grid_->launch.address, grid_->operation->number,
                         profiled);
       }
@@ -197,7 +202,6 @@ Pool& pool() {
   return the_pool;
 }
 std::mutex launch_mutex;  // one grid at a time, from whichever host thread
-std::atomic<uint32_t> launches = 0;
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
 
@@ -244,8 +248,8 @@ class CrashGuard {
   struct sigaction old_[std::size(kSignals)];
 };
 
-/// CUDA C++ Programming Guide, "Thread Block Clusters".
-cudaError_t check_cluster(const Launch& launch) {
+/// CUDA C++ Programming Guide, "Thread Block Clusters"; of two sizes PTX ISA, ".reqnctapercluster".
+cudaError_t check_cluster(const Launch& launch, const std::optional<dim3>& required) {
   const dim3 &grid = launch.grid, &size = launch.cluster;
   const auto text = [](const dim3& of) {
     return "(" + std::to_string(of.x) + "," + std::to_string(of.y) + "," + std::to_string(of.z) +
@@ -257,6 +261,10 @@ cudaError_t check_cluster(const Launch& launch) {
             error);
     return error;
   };
+  if (required && !is_same(*required, size))
+    return refuse(cudaErrorInvalidClusterSize, "the kernel's __cluster_dims__ says " +
+                                                   text(*required) +
+                                                   ", and a launch may name no other size");
   const uint64_t blocks = uint64_t{size.x} * size.y * size.z,
                  most = most_blocks_of_cluster(launch.address);
   if (blocks > 1 && architecture().capability < 90)
@@ -274,7 +282,7 @@ cudaError_t check_cluster(const Launch& launch) {
 }
 
 /// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-cudaError_t check_limits(const Launch& launch) {
+cudaError_t check_limits(const Launch& launch, const std::optional<dim3>& required) {
   const dim3& grid = launch.grid;
   const dim3& block = launch.block;
   const int64_t threads = count(block);
@@ -284,7 +292,8 @@ cudaError_t check_limits(const Launch& launch) {
     return cudaErrorInvalidConfiguration;
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
     return cudaErrorInvalidConfiguration;
-  if (const cudaError_t refused = check_cluster(launch); refused != cudaSuccess) return refused;
+  if (const cudaError_t refused = check_cluster(launch, required); refused != cudaSuccess)
+    return refused;
   const size_t fixed = static_shared_bytes(launch.address);
   if (fixed > kSharedPerBlock) {  // nvcc would not have compiled it
     publish("shared memory in " + std::string(launch.kernel) + ": its __shared__ arrays take " +
@@ -296,6 +305,30 @@ cudaError_t check_limits(const Launch& launch) {
   if (launch.dynamic_shared > dynamic_shared_limit(launch.address, fixed))
     return cudaErrorInvalidValue;
   return cudaSuccess;
+}
+
+/// In the clusters that its kernel says, if it is known and the launch names none.
+bool may_run(Grid& grid) {
+  const std::optional<dim3> required = required_cluster(grid);
+  if (required && !grid.launch.names_cluster) grid.launch.cluster = *required;
+  const cudaError_t refused = check_limits(grid.launch, required);
+  if (refused != cudaSuccess) set_last_error(refused, true);
+  return refused == cudaSuccess;
+}
+
+Outcome run(Grid& grid) {
+  const std::lock_guard lock(launch_mutex);
+  const CrashGuard guard;
+  grid.recorder = begin_recording(grid.launch);
+  Outcome outcome = pool().run(grid);
+  if (was_in_other_clusters(grid))
+    forget_recording(grid.launch);
+  else if (grid.recorder)
+    end_recording();
+  const auto [error, reports] = take_findings();
+  if (error != cudaSuccess && outcome.first == cudaSuccess) outcome.first = error;
+  outcome.second += reports;
+  return outcome;
 }
 
 }  // namespace
@@ -310,25 +343,19 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
     throw Fault(cudaErrorNotSupported, "launch of " + std::string(launch.kernel) +
                                            " in a kernel: the tutorial's kernels cannot launch "
                                            "kernels\n");
-  const cudaError_t refused = check_limits(launch);
-  if (refused != cudaSuccess) {
-    set_last_error(refused, true);
-    return;
-  }
+  Grid grid{launch, call, context, context_bytes, nullptr, thread_order()};
+  if (!may_run(grid)) return;
   const Operation operation =
       begin_operation(launch.kernel, launch.stream, launch.grid, launch.block);
-  Grid grid{launch, call, context, context_bytes, &operation, thread_order()};
+  grid.operation = &operation;
   ++launches;
-  std::pair<cudaError_t, std::string> outcome;
-  {
-    const std::lock_guard lock(launch_mutex);
-    const CrashGuard guard;
-    grid.recorder = begin_recording(launch);
-    outcome = pool().run(grid);
-    if (grid.recorder) end_recording();
-    auto [error, reports] = take_findings();
-    if (error != cudaSuccess && outcome.first == cudaSuccess) outcome.first = error;
-    outcome.second += reports;
+  Outcome outcome = run(grid);
+  if (was_in_other_clusters(grid)) {
+    if (!may_run(grid)) {
+      --launches;
+      return;
+    }
+    outcome = run(grid);
   }
   if (!outcome.second.empty()) publish(outcome.second, outcome.first);
   if (outcome.first != cudaSuccess) set_kernel_fault(outcome.first);

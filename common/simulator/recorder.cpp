@@ -291,6 +291,11 @@ int64_t most = 0;
 std::unique_ptr<Recorder> active;
 tutorial::TakenTrace taken;
 
+std::string name_of(const Launch& launch) {
+  const std::string known = launch.address == nullptr ? "" : function_name(launch.address);
+  return known.empty() ? launch.kernel : known;
+}
+
 }  // namespace
 
 Recorder* begin_recording(const Launch& launch) {
@@ -301,8 +306,7 @@ Recorder* begin_recording(const Launch& launch) {
     taken.were_clusters = true;
     return nullptr;
   }
-  const std::string known = launch.address == nullptr ? "" : function_name(launch.address);
-  const std::string name = known.empty() ? launch.kernel : known;
+  const std::string name = name_of(launch);
   const bool is_first = !taken.launch;
   if (is_first && (wanted_kernel.empty() || wanted_kernel == name ||
                    wanted_kernel == without_arguments(name))) {
@@ -319,6 +323,12 @@ void end_recording() {
   const std::lock_guard lock(mutex);
   taken.launch = active->take();
   active.reset();
+}
+
+void forget_recording(const Launch& launch) {
+  const std::lock_guard lock(mutex);
+  active.reset();
+  std::erase(taken.others, name_of(launch));
 }
 
 }  // namespace simulator

@@ -70,5 +70,7 @@ class Recorder {
 Recorder* begin_recording(const Launch& launch);
 /// The launch that was recorded has ended.
 void end_recording();
+/// The launch has done nothing: it is made again, in clusters.
+void forget_recording(const Launch& launch);
 
 }  // namespace simulator

@@ -114,11 +114,13 @@ size_t dynamic_shared_limit(const void* kernel, size_t fixed) {
 
 unsigned most_blocks_of_cluster(const void* kernel) {
   const std::lock_guard lock(limits_mutex);
-  return large_clusters.contains(kernel) ? 16 : 8;
+  const bool is_large =
+      kernel == nullptr ? !large_clusters.empty() : large_clusters.contains(kernel);
+  return is_large ? 16 : 8;
 }
 
 cudaError_t most_clusters(int* clusters, const void* kernel, const cudaLaunchConfig_t& config) {
-  const dim3 size = cluster_of(config), block = config.blockDim;
+  const dim3 size = cluster_of(config).value_or(dim3(1, 1, 1)), block = config.blockDim;
   const uint64_t blocks = uint64_t{size.x} * size.y * size.z;
   if (blocks == 0 || blocks > most_blocks_of_cluster(kernel) || architecture().capability < 90) {
     set_last_error(cudaErrorInvalidClusterSize);

@@ -79,6 +79,7 @@ class Translator {
     const std::string_view word = tokens_[i].text;
     if (word == "__shared__") rewrite_shared(i);
     if (word == "__constant__") drop_static(i);
+    if (word == "__cluster_dims__") move_cluster_dims(i);
     if (one_of(word, {"asm", "__asm__", "__asm"})) refuse_ptx(i);
     if (word == "cudaLaunchKernel") drop_cast(i + 1);
     const bool is_member = one_of(text(i - 1, i), {".", "->", "::"});
@@ -333,6 +334,41 @@ class Translator {
     }
     if (is_ptx && !text(close, keyword).empty())
       replace(keyword, close, "::simulator::inline_ptx()");
+  }
+
+  /// __cluster_dims__(2, 1, 1): from the kernel's head into its body, where template parameters are
+  /// known and every launch comes to it. Where it cannot go there, the compiler refuses it.
+  void move_cluster_dims(size_t keyword) {
+    const size_t open = keyword + 1, close = closing(open), body = body_after(close);
+    const bool has_size = text(open, keyword) == "(" && close > open + 1;
+    if (tokens_[keyword].define != 0 || !has_size || body == tokens_.size() ||
+        tokens_[body].depth != tokens_[keyword].depth)
+      return;
+    std::vector<size_t> size;
+    for (size_t i = open + 1; i < close; ++i) size.push_back(i);
+    replace(keyword, close, "");
+    replace(body, body,
+            "{ constexpr ::dim3 simulator_cluster{" + joined(size) +
+                "}; ::simulator::cluster_dims(simulator_cluster);");
+  }
+
+  /// The ) of the ( at `open`; tokens_.size() if there is none.
+  size_t closing(size_t open) const {
+    int depth = 0;
+    for (size_t i = open; !text(i, open).empty(); ++i) {
+      depth += (text(i, open) == "(") - (text(i, open) == ")");
+      if (depth == 0) return i;
+    }
+    return tokens_.size();
+  }
+
+  /// The { of the function whose head goes on behind `begun`; tokens_.size() if it has no body.
+  size_t body_after(size_t begun) const {
+    for (size_t i = begun + 1; i < tokens_.size() && !one_of(text(i, begun), {"", ";"}); ++i) {
+      if (tokens_[i].text == "{") return i;
+      if (tokens_[i].text == "(") i = closing(i);
+    }
+    return tokens_.size();
   }
 
   /// cudaLaunchKernel((void*)kernel, …): without the cast, so that the parameters' types are known.

@@ -1,8 +1,10 @@
-// Makes C++ of a .cu file. CUDA C++ has two constructs that C++ has not; they are rewritten and all
-// else stays as it is, on the line where it was:
+// Makes C++ of a .cu file. CUDA C++ has three constructs that C++ has not; they are rewritten and
+// all else stays as it is, on the line where it was:
 //
 //   kernel<<<grid, block>>>(x);   ->  ::simulator::launch_site("kernel", …, grid, block)(x);
 //   extern __shared__ float s[];  ->  float* const s = ::simulator::dynamic_shared<float>("s");
+//   __cluster_dims__(2) k() {     ->  k() { constexpr ::dim3 simulator_cluster{2};
+//                                     ::simulator::cluster_dims(simulator_cluster);
 //
 // (Outside of functions that becomes a variable that each thread of the host sets once.) Behind a
 // `__shared__` array it puts a gap, and a call that tells the array's name for reports:

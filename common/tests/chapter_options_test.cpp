@@ -230,6 +230,26 @@ TEST_CASE("The option --part chooses the problem", "[chapter]") {
   check_refused(run_copies({"--part", "joint"}), {"this chapter has no parts"});
 }
 
+TEST_CASE("The option --kernel knows the steps of other parts", "[chapter]") {
+  const auto with_steps = [](const char* name, std::vector<Step<Launcher>> steps) {
+    return Part{name, "", [steps](Chapter& chapter) {
+                  chapter.steps(steps);
+                  chapter.parse();
+                  std::cout << "not reached\n";
+                }};
+  };
+  const std::vector<Part> parts = {with_steps("", {kRight}),
+                                   with_steps("joint", {kOffByOne, kAlsoRight}),
+                                   with_steps("strips", {kAlsoRight})};
+  check_refused(run_parts({"--kernel", "off_by_one"}, parts),
+                {"off_by_one is a step of part joint; add --part joint"});
+  check_refused(run_parts({"--part", "strips", "--kernel", "right"}, parts),
+                {"right is a step of the chapter itself; leave --part out"});
+  check_refused(run_parts({"--kernel", "also_right"}, parts),
+                {"also_right is a step of parts joint, strips; choose one of them with --part"});
+  check_refused(run_parts({"--kernel", "left"}, parts), {"there is no kernel \"left\" here"});
+}
+
 TEST_CASE("The option --columns all shows the rest of the table", "[chapter]") {
   CHECK_THAT(run_copies({}).out, !ContainsSubstring("max error    bound"));
   CHECK_THAT(run_copies({"--columns", "all"}).out, ContainsSubstring("max error    bound"));

@@ -120,6 +120,17 @@ class Diff(Scratch):
         self.assertIn("plain is the first step", self.diff("01", "plain"))
         self.assertIn("solo is the first step", self.diff("01", "solo", "--part", "other"))
 
+    def test_step_of_a_part(self):
+        part = self.root / "01_a/other"
+        (part / "step2_duo.cu").write_text("int y;\n")
+        for words in (("duo",), ("duo", "solo"), ("duo", "--part", "other"), ("step2_duo.cu",)):
+            self.assertIn("01_a/other/step1_solo.cu → 01_a/other/step2_duo.cu", self.diff("01", *words))
+        self.assertIn("01_a/step2_twice.cu", self.diff("01", "2"))  # the chapter's own comes first
+        (self.root / "01_a/more").mkdir()
+        (self.root / "01_a/more/step1_duo.cu").write_text("int z;\n")
+        self.assertEqual(self.diff("01", "duo", status=2),
+                         "learn diff: 'duo' is a step of parts more, other; choose one with --part\n")
+
     def test_kernel_leaves_out_header_and_launcher(self):
         said = self.diff("01", "far", "--kernel")
         self.assertIn("- constexpr int BM = 8;", said)

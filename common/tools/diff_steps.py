@@ -245,11 +245,26 @@ def table(folder):
         before = lines
 
 
+def is_called(step, word):
+    return word in (step.name, str(step.number), step.path.name, step.path.stem)
+
+
+def folder_with(chapter, word):
+    """The chapter's folder; that of the part that alone has such a step, if the chapter itself has none."""
+    parts = [chapter / part for part in project.parts(chapter)]
+    having = [folder for folder in [chapter, *parts] if any(is_called(step, word) for step in project.steps(folder))]
+    if chapter in having or not having:
+        return chapter
+    if len(having) > 1:
+        die(f"'{word}' is a step of parts {', '.join(folder.name for folder in having)}; choose one with --part")
+    return having[0]
+
+
 def find(folder, word):
     """The position of a step, by its name or number."""
     steps = project.steps(folder)
     for i, step in enumerate(steps):
-        if word in (step.name, str(step.number), step.path.name, step.path.stem):
+        if is_called(step, word):
             return i
     names = [step.name for step in steps]
     die(f"there is no step '{word}' in {folder.relative_to(project.ROOT)}; {project.did_you_mean(word, names)}"
@@ -278,6 +293,7 @@ def main():
         for each in [folder] if words.part else [chapter, *(chapter / part for part in parts)]:
             table(each)
         return
+    folder = folder if words.part else folder_with(chapter, words.step)
     steps = project.steps(folder)
     at = find(folder, words.step)
     if words.other:

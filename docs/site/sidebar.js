@@ -8,9 +8,12 @@ export function sidebar() {
   const isChapter = (page) => /\/0\d_/.test(page)
   const rest = pages().filter((page) => !listed.includes(page))
   const notes = rest.filter((page) => page.startsWith('docs/notes/'))
+  const exercises = rest.filter((page) => page.includes('/exercises/'))
+  const others = rest.filter((page) => ![...notes, ...exercises, 'README.md', 'docs/README.md'].includes(page))
   return [
     { text: 'Chapters', items: listed.filter(isChapter).map(link) },
     { text: 'Beside them', items: ['docs/README.md', ...listed.filter((page) => !isChapter(page))].map(link) },
-    { text: 'For the curious', collapsed: true, items: [...notes, ...rest.filter((page) => !notes.includes(page) && !['README.md', 'docs/README.md'].includes(page))].map(link) },
+    { text: 'Exercises', collapsed: true, items: exercises.map(link) },
+    { text: 'For the curious', collapsed: true, items: [...notes, ...others].map(link) },
   ]
 }

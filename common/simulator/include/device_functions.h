@@ -32,6 +32,9 @@
 #define __noinline__
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
+// The translator puts the size into the kernel's body; what it left in its place is refused.
+#define __cluster_dims__(...) \
+  _Pragma("GCC error \"the CPU backend has __cluster_dims__(x) only where a kernel is defined\"")
 #define __align__(n) __attribute__((aligned(n)))
 #define __grid_constant__
 

@@ -1,8 +1,10 @@
-// What `kernel<<<grid, block, shared, stream>>>(arguments)` and `extern __shared__` become.
+// What `kernel<<<grid, block, shared, stream>>>(arguments)`, `extern __shared__` and
+// `__cluster_dims__` become.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -36,7 +38,8 @@ struct Launch {
   cudaStream_t stream;
   const Argument* arguments;  // in the order of the parameters
   size_t argument_count;
-  dim3 cluster = {1, 1, 1};  // blocks of a cluster
+  dim3 cluster = {1, 1, 1};    // blocks of a cluster
+  bool names_cluster = false;  // the launch itself says how many
 };
 
 /// Runs `call(context)` once for each thread of the grid; `context` is an object of that many
@@ -130,6 +133,9 @@ T* dynamic_shared_of_file(const char* name) {
   return static_cast<T*>(declare_dynamic_shared_of_file(name, kShape<T[]>));
 }
 
+/// The first thing in a kernel that has __cluster_dims__: it runs in clusters of this size only.
+void cluster_dims(dim3 size);
+
 /// What the translator makes of asm("…").
 __attribute__((error("inline PTX (asm) is not on the CPU backend: docs/try.md lists what is"))) void
 inline_ptx();
@@ -141,7 +147,7 @@ namespace simulator {
 /// Launches a kernel with the values of its parameters.
 template <class... P>
 cudaError_t launch_with(void (*kernel)(P...), const std::tuple<P...>& values, dim3 grid, dim3 block,
-                        size_t dynamic_shared, cudaStream_t stream, dim3 cluster) {
+                        size_t dynamic_shared, cudaStream_t stream, std::optional<dim3> cluster) {
   const void* const address = reinterpret_cast<const void*>(kernel);
   const auto thread = [=]() SIMULATOR_UNCHECKED { std::apply(kernel, values); };
   const auto listed = std::apply(
@@ -149,20 +155,20 @@ cudaError_t launch_with(void (*kernel)(P...), const std::tuple<P...>& values, di
       values);
   launch(
       {kernel_name(address), address, grid, block, dynamic_shared, stream, listed.data(),
-       listed.size(), cluster},
+       listed.size(), cluster.value_or(dim3(1, 1, 1)), cluster.has_value()},
       [](const void* context) SIMULATOR_UNCHECKED { (*static_cast<decltype(&thread)>(context))(); },
       &thread, sizeof thread);
   return cudaPeekAtLastError();
 }
 
 /// The size of a cluster among a launch's attributes.
-inline dim3 cluster_of(const cudaLaunchConfig_t& config) {
+inline std::optional<dim3> cluster_of(const cudaLaunchConfig_t& config) {
   for (unsigned i = 0; i < config.numAttrs; ++i)
     if (config.attrs[i].id == cudaLaunchAttributeClusterDimension) {
       const auto& size = config.attrs[i].val.clusterDim;
-      return {size.x, size.y, size.z};
+      return dim3(size.x, size.y, size.z);
     }
-  return {1, 1, 1};
+  return std::nullopt;
 }
 
 /// How many clusters of such a launch the device could hold.
@@ -179,7 +185,7 @@ cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void**
     return std::tuple<P...>(*static_cast<P*>(arguments[I])...);
   }
   (std::index_sequence_for<P...>{});
-  return simulator::launch_with(kernel, values, grid, block, dynamic_shared, stream, {1, 1, 1});
+  return simulator::launch_with(kernel, values, grid, block, dynamic_shared, stream, std::nullopt);
 }
 
 template <class... P, class... A>

@@ -1,4 +1,4 @@
-// The two rewrites, on text alone. That the result compiles and runs is what every .cu file tests.
+// The rewrites, on text alone. That the result compiles and runs is what every .cu file tests.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -274,6 +274,44 @@ TEST_CASE("translate: inline PTX becomes a call that the compiler refuses") {
   for (const std::string source :
        {"asm volatile(\"\" ::: \"memory\");", "asm(\"rdtsc\" : \"=A\"(t));",
         "int f() asm(\"name\");", "x.asm_(\"a;\");", "asm volatile"})
+    CHECK(translated(source) == source);
+}
+
+TEST_CASE("translate: __cluster_dims__ goes into the kernel's body") {
+  const auto call = [](const std::string& size) {
+    return " constexpr ::dim3 simulator_cluster{" + size +
+           "}; ::simulator::cluster_dims(simulator_cluster);";
+  };
+  CHECK(translated("__global__ void __cluster_dims__(2, 1, 1) k(float* p) { f(); }") ==
+        "__global__ void  k(float* p) {" + call("2, 1, 1") + " f(); }");
+  for (const auto& [before, after] : std::vector<std::pair<std::string, std::string>>{
+           {"", " __global__ void k() "},
+           {"__global__ void ", " __launch_bounds__(128) k(int n) "},
+           {"__global__ __launch_bounds__(128) void ", " k(Pair<int, 2> p = {1, 2}, int n = (3)) "},
+           {"namespace a { template <class T, int N> __global__ auto ", " k(T* p) -> void "}})
+    for (const std::string size : {"2", "N, 4", "N > 2 ? N : 2", "sizeof(T), f(1, 2)"}) {
+      CAPTURE(before, after, size);
+      CHECK(translated(before + "__cluster_dims__(" + size + ")" + after + "{ }") ==
+            before + after + "{" + call(size) + " }");
+    }
+  CHECK(translated("__global__ void __cluster_dims__ (2, // x\n 1) k()\n{\n  f();\n}") ==
+        "__global__ void \n k()\n{" + call("2, 1") + "\n  f();\n}");
+  CHECK(translated("__global__ void __cluster_dims__(2) k() {} __global__ void "
+                   "__cluster_dims__(4) l() { __shared__ float (*s)[4]; }") ==
+        "__global__ void  k() {" + call("2") + "} __global__ void  l() {" + call("4") +
+            " __shared__ float (*s)[4]; }");
+  CHECK(translated("#if A\n__global__ void __cluster_dims__(2) k() {}\n#endif") ==
+        "#if A\n__global__ void  k() {" + call("2") + "}\n#endif");
+  // What else there is the compiler refuses, where it stays in the program.
+  for (const std::string source :
+       {"__global__ void __cluster_dims__(2) k(float* p);",
+        "__global__ void __cluster_dims__(2) k(); void f() {}",
+        "#define C __cluster_dims__(2)\nint x;",
+        "#define K __global__ void __cluster_dims__(2) k() {}\nint x;",
+        "__global__ void __cluster_dims__() k() {}", "__global__ void __cluster_dims__",
+        "__global__ void __cluster_dims__(2", "__global__ void __cluster_dims__(2) k(",
+        "__global__ void\n#if A\n__cluster_dims__(2)\n#endif\nk() {}",
+        "// __cluster_dims__(2) k() {}"})
     CHECK(translated(source) == source);
 }
 

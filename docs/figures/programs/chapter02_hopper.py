@@ -12,9 +12,9 @@ def span(fig, x, y, width, words, color, fill=HALF, height=26, size=11.5):
 
 @figure("02_hopper_time")
 def time_line():
-    fig = Figure(780, 330, "The life of a tile of C as a time line. The producer loads tiles of A and B into a ring of four stages as "
-                           "soon as a stage is empty. Both consumers multiply a stage when it is full, and give it back when their next "
-                           "products are under way. While TMA stores the tile of C, the stages of the next one are full already")
+    fig = Figure(780, 344, "The life of a tile of C as a time line. The producer loads tiles of A and B into a ring of four stages as "
+                           "soon as a stage is empty. Both consumers multiply a stage when it is full, and give it back when its products "
+                           "are done and the next ones under way. While TMA stores the tile of C, the stages of the next one are full already")
     left, unit = 108, 52
     rows = {"producer": 40, "TMA, loads": 80, "consumer 1": 140, "consumer 2": 180, "TMA, stores": 240}
     for name, y in rows.items():
@@ -38,20 +38,21 @@ def time_line():
         fig.text(x - 6, y + 13, "full 0", 11, anchor="end", middle=True)
         for i in range(6):
             span(fig, x + i * unit, y, unit, f"stage {i % 4}", GREEN, HALF)
-        span(fig, x + 6 * unit, y, 58, "C to boxes", PURPLE, HALF)
+        span(fig, x + 6 * unit, y, 68, "C to boxes", PURPLE, HALF)
         for i in range(4):
-            span(fig, x + 6 * unit + 58 + i * unit, y, unit, f"stage {(i + 2) % 4}", GREEN, PALE)
+            span(fig, x + 6 * unit + 68 + i * unit, y, unit, f"stage {(i + 2) % 4}", GREEN, PALE)
     y = rows["TMA, stores"]
     span(fig, left + 66 + 6 * unit + 30, y, 120, "C to global memory", PURPLE, PALE)
     # Who waits for whom.
     fig.arrow(left + 72, rows["TMA, loads"] + 8, left + 72, rows["consumer 1"] - 2, BLUE)
-    fig.arrow(left + 66 + 10 + unit + 22, rows["consumer 2"], left + 164, rows["producer"] + 28, RED)
-    fig.text(left + 200, rows["TMA, loads"] + 46, "empty 0: both consumers have arrived", 11.5, RED)
+    fig.arrow(left + 66 + 10 + unit - 2, rows["consumer 2"], left + 164, rows["producer"] + 28, RED)
+    fig.text(left + 160, rows["TMA, loads"] + 46, "empty 0: both have done products 0", 11.5, RED)
     fig.arrow(left + 66 + 6 * unit + 40, rows["consumer 2"] + 28, left + 66 + 6 * unit + 40, y - 2, PURPLE)
     fig.line(left + 66 + 6 * unit, 24, left + 66 + 6 * unit, 290, GREY, 1, "4 3")
     fig.text(left + 60 + 6 * unit, 286, "this tile of C: six steps of K", 12, anchor="end")
     fig.text(left + 72 + 6 * unit, 286, "the next tile: its stages are full already", 12)
-    fig.text(8, 318, "Numbers are stages of the ring. This is step 5: in steps 2 to 4 the consumers store C themselves.", 12)
+    fig.text(8, 314, "Numbers are stages of the ring. The consumers share the tensor cores: alone, each would take half the time.", 12)
+    fig.text(8, 332, "This is step 5: in steps 2 to 4 the consumers store C themselves.", 12)
     return fig
 
 
@@ -137,6 +138,7 @@ def registers():
             span(fig, x, y, width * count / 512, words, color, HALF, 34, 12)
             x += width * count / 512
         fig.rect(x, y, width * 8 / 512, 34, GREY, 0, 1, dash="2 2")
+    fig.text(left + width, 90, "8 for nobody", 11, anchor="end", middle=True)
     x = left + width * 24 / 512
     for i in range(2):
         begin = x + i * width * 240 / 512
@@ -151,7 +153,7 @@ def cluster():
                            "half of B's tile for both; both halves arrive in both blocks")
     left, width = 230, 150
     fig.text(left, 20, "B's tile in global memory", 12.5, bold=True)
-    for y, color, words in ((28, ORANGE, "block 0 loads it"), (54, PURPLE, "block 1 loads it")):
+    for y, color, words in ((28, ORANGE, "block 0: 32 rows of K"), (54, PURPLE, "block 1: 32 rows of K")):
         fig.rect(left, y, width, 24, color, HALF)
         fig.text(left + width / 2, y + 12, words, 11.5, anchor="middle", middle=True)
     for i, top in enumerate((108, 190)):

@@ -43,7 +43,7 @@ def p_as_fragment():
                          "fragment of the second product: rounded to bf16 and packed in pairs, in the same lane.")
     cell, top = 15, 56
     f.text(145, 22, "sums of S, fp32", 14, PURPLE, "middle", bold=True)
-    for x, name in ((30, "S[n]: keys 0 – 7"), (170, "S[n+1]: keys 8 – 15")):
+    for x, name in ((30, "S[n]: 8 keys"), (170, "S[n+1]: the next 8")):
         f.text(x + 4 * cell, top - 8, name, 11, GREY, "middle")
         f.grid(x, top, 16, 8, cell - 5, PURPLE, look=lambda r, c: (PURPLE, SOLID, "") if r in (1, 9) and c in (4, 5) else (PURPLE, FAINT))
     pairs = [("S[n][0], S[n][1]", "a[0]", "row g, keys 2t, 2t+1"), ("S[n][2], S[n][3]", "a[1]", "row g+8"),
@@ -104,7 +104,7 @@ def waits():
         if words:
             f.text(left + x * width - 1, bottom + 13, words, 10, RED, "middle")
 
-    f.heading(20, 20, "step 3: one place for K, one for V")
+    f.heading(20, 20, "step 3: one place for K, one for V (red: barriers)")
     y = 40
     row(y, "copy of V")
     box(y, 0.00, 0.655, ORANGE, "V(j)")
@@ -116,8 +116,8 @@ def waits():
     row(y + 68, "warps")
     box(y + 68, 0.04, 0.36, BLUE, "S = Q·K(j)ᵀ", HALF)
     box(y + 68, 0.38, 0.64, PURPLE, "softmax", HALF)
-    box(y + 68, 0.68, 0.98, GREEN, "O += P·V(j)", HALF)
-    for x, words in ((0.03, "wait K(j)"), (0.37, "K read"), (0.66, "wait V(j)"), (0.99, "V read")):
+    box(y + 68, 0.68, 0.96, GREEN, "O += P·V(j)", HALF)
+    for x, words in ((0.03, "wait K(j)"), (0.37, "all have read K(j)"), (0.66, "wait V(j)"), (0.97, "all have read V(j)")):
         barrier(x, y - 6, y + 104, words)
     f.text(left, y + 144, "K(j+1) may begin when nobody reads K(j) any more: right after the first product.", 12)
 
@@ -133,7 +133,7 @@ def waits():
         box(y + 36 + 32 * w, 0.57 + shift, 0.88 + shift, GREEN, "O", HALF)
     for x, words in ((0.015, "wait for j"), (0.99, "wait for j+1")):
         barrier(x, y - 6, y + 104, words)
-    f.text(left, y + 144, "Within a tile no warp waits for another: one multiplies during the other's softmax.", 12)
+    f.text(20, y + 144, "Within a tile no warp waits for another: one that was late stays late, and multiplies during the other's softmax.", 12)
     return f
 
 
