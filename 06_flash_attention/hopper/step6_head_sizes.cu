@@ -1,7 +1,7 @@
 // Step 6 = step 5 for every head size that is a multiple of 8, up to 256: the tiles of each are
 // those that its registers and shared memory have room for. Three warpgroups for small heads, whose
 // softmax takes as long as their products: so two have theirs while one multiplies. Short tiles of
-// keys, one place for Q and no turns above 128, where the products take longer.
+// keys and one place for Q above 128; no turns above 192, where the products take much longer.
 //
 // Three warpgroups take 192 queries, so of 1024 queries the sixth tile has 64, and 128 rows of
 // nothing. Where that is more than three warpgroups gain, two take 128.
@@ -38,7 +38,7 @@ struct Sized {
   static constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP;
   static constexpr int Br = CONSUMERS * ROWS, Bc = D <= 128 ? 128 : D <= 192 ? 112 : 80;
   static constexpr int QUERY_STAGES = D <= 128 ? 2 : 1;
-  static constexpr bool TURNS = D <= 128;
+  static constexpr bool TURNS = D <= 192;
   // Registers a thread of the producer and of the others: 65536 an SM.
   static constexpr int FEW = CONSUMERS == 3 ? 32 : 24, MANY = CONSUMERS == 3 ? 160 : 240;
 };

@@ -7,7 +7,8 @@
 //
 // The two have to see the same keys, so there is no mask. Then all tiles of queries are as long,
 // and nobody needs tickets: of P pairs pair p takes p, p + P, …. What else there is goes to step 6:
-// a mask, head sizes up to 64, and so few queries that a pair's second block would often have none.
+// a mask, head sizes up to 128, where pairs lose more than they gain, and so few queries that a
+// pair's second block would often have none.
 //
 // FLOP            as step 6
 // global memory   as step 6
@@ -33,9 +34,9 @@ template <int HEAD_SIZE>
 struct Sized {
   static constexpr int D = HEAD_SIZE, CONSUMERS = 2;  // warpgroups
   static constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP;
-  static constexpr int Br = CONSUMERS * ROWS, Bc = D <= 128 ? 128 : D <= 192 ? 112 : 80;
-  static constexpr int QUERY_STAGES = D <= 128 ? 2 : 1;
-  static constexpr bool TURNS = D <= 128;
+  static constexpr int Br = CONSUMERS * ROWS, Bc = D <= 192 ? 112 : 80;
+  static constexpr int QUERY_STAGES = 1;
+  static constexpr bool TURNS = D <= 192;
   // Registers a thread of the producer, who has more to know than in step 6, and of the others.
   static constexpr int FEW = 40, MANY = 232;
 };
@@ -256,7 +257,7 @@ void launch(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
 // The pair's second block may have no queries; then the first one's time is its time, too.
 bool takes_pairs(const Attention& shape) {
   const int64_t tiles = ceil_div(shape.Tq, 2 * ROWS);
-  return !shape.causal && shape.HS > 64 && 10 * ceil_div(tiles, CLUSTER) * CLUSTER <= 11 * tiles;
+  return !shape.causal && shape.HS > 128 && 10 * ceil_div(tiles, CLUSTER) * CLUSTER <= 11 * tiles;
 }
 
 void clusters(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
@@ -264,8 +265,8 @@ void clusters(const Attention& shape, const bf16* q, const bf16* k, const bf16* 
   if (!takes_pairs(shape) || !tensor_cores::all_aligned(q, k, v, out))
     return head_sizes(shape, q, k, v, out, lse);
   require_supported(shape, "clusters", 256, q, k, v, out);
-  with_padded_head_size<96, 128, 192, 256>(
-      shape.HS, [&]<int D>() { launch<Sized<D>>(shape, q, k, v, out, lse); });
+  with_padded_head_size<192, 256>(shape.HS,
+                                  [&]<int D>() { launch<Sized<D>>(shape, q, k, v, out, lse); });
 }
 
 }  // namespace tutorial::flash_attention::hopper
