@@ -16,7 +16,7 @@ using tensor_cores::Launcher;
 
 // ---- the steps
 
-Launcher warpgroups, taking_turns, overlapped, longest_first, tile_stores, head_sizes, clusters;
+Launcher warpgroups, taking_turns, overlapped, longest_first, tile_stores, head_sizes;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "warpgroups",
@@ -43,21 +43,15 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = head_sizes,
      .idea = "head sizes up to 256, each with tiles of its own; any address",
      .needs = "sm_90a"},
-    {.name = "clusters",
-     .launch = clusters,
-     .idea = "without a mask two blocks load half of each tile of keys for both",
-     .needs = "sm_90a"},
 };
 
 /// The largest head size of a step; all of them take multiples of 8.
 inline int64_t largest_head_size(Launcher* step) {
-  return step == head_sizes || step == clusters ? 256 : 128;
+  return step == head_sizes ? 256 : 128;
 }
 
 /// How many queries of a head a block of step head_sizes takes: 128 or 192.
 int64_t queries_of_block(const Attention& shape);
-/// Does step clusters have two blocks share their keys, or step head_sizes do it all?
-bool takes_pairs(const Attention& shape);
 
 /// The program's part (program.cpp).
 void body(Chapter& chapter);

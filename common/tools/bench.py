@@ -127,9 +127,9 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         *[Size(f"--part {part} --batch 4 --heads {heads} --seq 4096 --head-dim {size}{full}")
           for heads, size in ((16, 128), (32, 64)) for full in (" --full", "")],
         Size(f"--part {part} --batch 8 --heads 12 --seq 1024 --head-dim 64"),
-        *[Size(f"--part {part} --batch 4 --heads 16 --seq 4096 --head-dim {size}{full}", last=2)
+        *[Size(f"--part {part} --batch 4 --heads 16 --seq 4096 --head-dim {size}{full}", last=1)
           for size in (96, 192, 256) for full in (" --full", "")],
-        *[Size(f"--part {part} --batch 4 --heads 32 --kv-heads 8 {lengths} --head-dim 128{full}", last=2)
+        *[Size(f"--part {part} --batch 4 --heads 32 --kv-heads 8 {lengths} --head-dim 128{full}", last=1)
           for lengths in ("--seq 1000", "--seq 1000 --seq-kv 4096") for full in (" --full", "")],
     ] for part in ("tensor_cores", "hopper")},
     "06_decoding": [

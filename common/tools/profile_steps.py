@@ -87,7 +87,6 @@ LARGE_SIZES = [  # and of how many of the last steps, each by itself; 0: all tog
     ("06 --part joint --m 4096 --n 4096 --k 64", 0),
     ("06 --part tensor_cores --batch 4 --heads 16 --seq 4096 --head-dim 128 --full", 0),
     ("06 --part hopper --batch 4 --heads 16 --seq 4096 --head-dim 128 --full", 0),
-    ("06 --part hopper --batch 4 --heads 16 --seq 4096 --head-dim 256 --full", 2),
     ("06 --part backward --batch 8 --heads 12 --seq 1024 --head-dim 64", 0),
 ]
 

@@ -21,34 +21,20 @@ TEST_CASE("hopper: every step is right for every shape", "[shapes]") {
   for (const Attention& shape : shapes) check_step(step, normal_problem(shape));
 }
 
-TEST_CASE("hopper: the last steps are right for all head sizes", "[shapes]") {
+TEST_CASE("hopper: head_sizes is right for all head sizes", "[shapes]") {
   const auto step = EACH_STEP(steps);
-  if (step.launch != head_sizes && step.launch != clusters) return;
+  if (step.launch != head_sizes) return;
   for (int64_t HS = 8; HS <= 256; HS += 8)
     check_step(step, normal_problem({.Tq = 19, .Tk = 130, .HS = HS, .causal = false}));
   for (int64_t HS : {8, 40, 64})  // the taller tile of small heads
     check_step(step, normal_problem({.Tq = 150, .Tk = 130, .HS = HS}));
   for (int64_t HS : {56, 96, 136, 192, 200, 256})  // more than a tile of queries, and of keys
-    check_both(step, {.NH = 2, .NH_kv = 1, .Tq = 210, .Tk = 330, .HS = HS}, normal_problem);
+    check_step(step, normal_problem({.NH = 2, .NH_kv = 1, .Tq = 210, .Tk = 330, .HS = HS}));
 }
 
-TEST_CASE("hopper: clusters is right for pairs of blocks", "[shapes]") {
+TEST_CASE("hopper: head_sizes takes any address that a bf16 can have") {
   const auto step = EACH_STEP(steps);
-  if (step.launch != clusters) return;
-  for (const Attention& shape : std::vector<Attention>{
-           {.NH = 2, .NH_kv = 1, .Tq = 256, .Tk = 400, .HS = 136, .causal = false},  // whole tiles
-           {.Tq = 135, .Tk = 257, .HS = 200, .causal = false},  // few queries in the second block
-           {.Tq = 400, .Tk = 33, .HS = 256, .causal = false},   // none in the fourth
-           {.Tq = 250, .Tk = 0, .HS = 136, .causal = false},    // zeros
-           {.NH = 140, .Tq = 130, .Tk = 200, .HS = 136, .causal = false}}) {  // more than SMs
-    CHECK(takes_pairs(shape));
-    check_step(step, normal_problem(shape));
-  }
-}
-
-TEST_CASE("hopper: the last steps take any address that a bf16 can have") {
-  const auto step = EACH_STEP(steps);
-  if (step.launch != head_sizes && step.launch != clusters) return;
+  if (step.launch != head_sizes) return;
   const Problem problem = normal_problem({.NH = 2, .NH_kv = 1, .Tq = 9, .Tk = 33, .HS = 24});
   for (int64_t offset : {1, 4}) {
     check_step(step, problem, {.q = offset});
