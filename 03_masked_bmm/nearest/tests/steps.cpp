@@ -128,7 +128,8 @@ TEST_CASE("nearest: distances are the true ones where the expansion has lost the
     for (int twin = 0; twin < 3; ++twin)
       for (int d = 0; d < 8; ++d) {
         const float apart = d == (query + twin) % 8 ? 0.5f + 4e-7f * static_cast<float>(twin) : 0;
-        triples.B[(query + 100 * (2 - twin)) * 8 + d] = triples.A[query * 8 + d] + apart;
+        const int place = 100 * ((twin + query / 3) % 3);  // the nearest is first, last, between
+        triples.B[(query + place) * 8 + d] = triples.A[query * 8 + d] + apart;
       }
   if (can_do(step, triples.search)) check_step(step, triples, Rounding::none);
 }
