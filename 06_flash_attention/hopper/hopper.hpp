@@ -16,7 +16,8 @@ using tensor_cores::Launcher;
 
 // ---- the steps
 
-Launcher warpgroups, taking_turns, overlapped, longest_first, tile_stores, head_sizes;
+Launcher warpgroups, taking_turns, overlapped, persistent, longest_first, tile_stores,
+    three_consumers, head_sizes;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "warpgroups",
@@ -31,13 +32,21 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = overlapped,
      .idea = "the softmax of a tile during the product with the values before it",
      .needs = "sm_90a"},
+    {.name = "persistent",
+     .launch = persistent,
+     .idea = "blocks stay: the next queries and keys come while the last products end",
+     .needs = "sm_90a"},
     {.name = "longest_first",
      .launch = longest_first,
-     .idea = "blocks that stay take tickets, the longest tiles of some heads first",
+     .idea = "blocks take tickets, the longest tiles of some heads first",
      .needs = "sm_90a"},
     {.name = "tile_stores",
      .launch = tile_stores,
      .idea = "O goes out by TMA, through the place of its queries",
+     .needs = "sm_90a"},
+    {.name = "three_consumers",
+     .launch = three_consumers,
+     .idea = "heads up to 64: two have their softmax while one multiplies",
      .needs = "sm_90a"},
     {.name = "head_sizes",
      .launch = head_sizes,
@@ -50,7 +59,7 @@ inline int64_t largest_head_size(Launcher* step) {
   return step == head_sizes ? 256 : 128;
 }
 
-/// How many queries of a head a block of step head_sizes takes: 128 or 192.
+/// How many queries of a head a block of the last two steps takes: 128 or 192.
 int64_t queries_of_block(const Attention& shape);
 
 /// The program's part (program.cpp).

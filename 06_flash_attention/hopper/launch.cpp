@@ -51,11 +51,11 @@ CUtensorMap keys_map(const Attention& shape, const bf16* tensor, int rows, const
   return map_of(tensor, shape.B * shape.NH_kv, shape.Tk, shape.HS, rows);
 }
 
-unsigned blocks_that_stay(int64_t tickets) {
+unsigned blocks_that_stay(int64_t tiles) {
   int device = 0, multiprocessors = 0;
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  return static_cast<unsigned>(std::min<int64_t>(tickets, multiprocessors));
+  return static_cast<unsigned>(std::min<int64_t>(tiles, multiprocessors));
 }
 
 }  // namespace tutorial::flash_attention::hopper

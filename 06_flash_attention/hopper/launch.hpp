@@ -25,6 +25,6 @@ CUtensorMap queries_map(const Attention& shape, const bf16* tensor, int rows);
 CUtensorMap keys_map(const Attention& shape, const bf16* tensor, int rows, const bf16* instead);
 
 /// How many blocks have an SM each, if there is so much to do.
-unsigned blocks_that_stay(int64_t tickets);
+unsigned blocks_that_stay(int64_t tiles);
 
 }  // namespace tutorial::flash_attention::hopper

@@ -1,17 +1,15 @@
-// Step 4 = step 3 + blocks that stay: one an SM, and each takes a ticket for its next tile of
-// queries when it has begun to load the one before. The tickets go by the longest tiles first, in
-// sections of heads whose keys and values fit into the L2 cache (schedule.hpp). There are two
-// places for Q, so the next queries and their first keys come while the products before them end.
+// Step 6 = step 5 + O goes out as K and V came in, by TMA. A warpgroup puts its rows, rounded,
+// where its queries were, and one thread has them stored while the next tile begins. In steps 1 to
+// 5 each store of a warp wrote 16 bytes of 8 rows, half of each 32 that memory moves.
 //
-//   SM 0  ▕tile 31      ▏tile 29     ▏tile 26   ▏tile 9▏2▏          in place of one block a tile,
-//   SM 1  ▕tile 31      ▏tile 28    ▏tile 27   ▏tile 8▏3▏           the short ones first
+//   O in registers ──stmatrix──▶ place of Q (64, D) ──TMA──▶ out, rows that exist
 //
 // FLOP            as step 1
-// global memory   as step 1, and of K and V what the L2 cache does not keep
+// global memory   as step 4
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
-// shared memory   2·D·(2·128 + 4·128) bytes and the barriers: 196,608 for D = 128
-// block           as step 1; as many blocks as SMs
-// H200            0.772 ms for B 4, NH 16, T 4096, HS 128 full, 105 % of cuDNN
+// shared memory   as step 4
+// block           as step 4
+// H200            0.762 ms for B 4, NH 16, T 4096, HS 128 full, 107 % of cuDNN
 #include "hopper/launch.hpp"
 #include "hopper/schedule.hpp"
 #include "hopper/words.cuh"
@@ -58,6 +56,14 @@ __device__ __forceinline__ Queries queries_of(const Attention& shape, const Sche
   return Queries(shape, Br, Bc, head, tile * Br);
 }
 
+/// Waits until a place for queries is empty, and writes there whose queries come.
+template <int D>
+__device__ __forceinline__ void put_ticket(Shared<D>& shared, int place, int parity,
+                                           int64_t ticket) {
+  barrier_wait(shared.Q_empty[place], parity ^ 1);
+  shared.ticket[place] = ticket;
+}
+
 /// One thread: takes tickets and begins all loads, each as soon as its stage is empty. The last
 /// keys, where the mask is, come first, and before the queries, whose place may not be empty yet.
 template <int D>
@@ -67,22 +73,22 @@ __device__ __forceinline__ void produce(Shared<D>& shared, const Attention& shap
   Ring<STAGES> keys, values;
   for (Ring<QUERY_STAGES> at;; at.next()) {
     const int64_t ticket = static_cast<int64_t>(atomicAdd(&next_ticket, 1));
-    const bool done = ticket >= schedule.tickets();
-    const Queries queries = queries_of(shape, schedule, done ? 0 : ticket);
-    const int tiles = done ? 0 : queries.tiles;
-    for (int j = tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
+    if (ticket >= schedule.tickets()) {
+      put_ticket(shared, at.stage, at.parity, ticket);
+      return barrier_arrive(shared.Q_full[at.stage]);
+    }
+    const Queries queries = queries_of(shape, schedule, ticket);
+    for (int j = queries.tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
       if (j >= 0) {
         barrier_wait(shared.K_empty[keys.stage], keys.parity ^ 1);
         load(shared.K[keys.stage], k, shared.K_full[keys.stage], j * Bc, queries.kv_head);
         keys.next();
       }
-      if (j == tiles - 1) {
-        barrier_wait(shared.Q_empty[at.stage], at.parity ^ 1);
-        shared.ticket[at.stage] = ticket;
-        if (done) return barrier_arrive(shared.Q_full[at.stage]);
+      if (j == queries.tiles - 1) {
+        put_ticket(shared, at.stage, at.parity, ticket);
         load(shared.Q[at.stage], q, shared.Q_full[at.stage], queries.i0, queries.head);
       }
-      if (j + 1 < tiles) {
+      if (j + 1 < queries.tiles) {
         barrier_wait(shared.V_empty[values.stage], values.parity ^ 1);
         load(shared.V[values.stage], v, shared.V_full[values.stage], (j + 1) * Bc, queries.kv_head);
         values.next();
@@ -147,13 +153,33 @@ __device__ __forceinline__ void consume(Shared<D>& shared, float (&O)[D / 2], Su
   values.next();
 }
 
+/// Has the warpgroup's rows of O stored, by way of the place of its queries, which is empty then.
+template <int D>
+__device__ __forceinline__ void store_by_tma(const CUtensorMap& out, Boxes<Br, D>& place,
+                                             Barrier& empty, const float (&O)[D / 2], int i0,
+                                             int head) {
+  const int warpgroup = i0 % Br / ROWS, all = 3 + warpgroup;  // a barrier of its own
+  bf16* const rows = place.box[0] + warpgroup * ROWS * COLUMNS;
+  named_sync(all, WARPGROUP);  // all warps are done with their queries
+  put_rows(rows, Br * COLUMNS, O);
+  fence_async_proxy();
+  named_sync(all, WARPGROUP);
+  if (threadIdx.x % WARPGROUP == 0) {
+#pragma unroll
+    for (int i = 0; i < Boxes<Br, D>::COUNT; ++i)
+      tma_store(out, rows + i * Br * COLUMNS, {i * COLUMNS, i0, head});
+    tma_commit();
+    tma_wait_read<0>();
+  }
+  barrier_arrive(empty);
+}
+
 template <int D>
 __global__ void __launch_bounds__(THREADS, 1)
-    longest_first_kernel(Attention shape, Schedule schedule, float scale,
-                         const __grid_constant__ CUtensorMap q,
-                         const __grid_constant__ CUtensorMap k,
-                         const __grid_constant__ CUtensorMap v, bf16* __restrict__ out,
-                         float* __restrict__ lse) {
+    tile_stores_kernel(Attention shape, Schedule schedule, float scale,
+                       const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,
+                       const __grid_constant__ CUtensorMap v,
+                       const __grid_constant__ CUtensorMap out, float* __restrict__ lse) {
   extern __shared__ unsigned char memory[];
   Shared<D>& shared = aligned_shared<Shared<D>>(memory);
   if (threadIdx.x == 0) make_barriers(shared);
@@ -172,24 +198,23 @@ __global__ void __launch_bounds__(THREADS, 1)
     const int64_t ticket = shared.ticket[at.stage];
     if (ticket >= schedule.tickets()) return;
     const Queries queries = queries_of(shape, schedule, ticket);
-    const int64_t i0 = queries.i0 + warpgroup * ROWS;
+    const int i0 = queries.i0 + warpgroup * ROWS;
     float O[D / 2] = {};
     Sums sums;
     consume(shared, O, sums, shape, queries.tiles, i0, scale, shared.Q[at.stage], keys, values);
-    barrier_arrive(shared.Q_empty[at.stage]);
     finish(O, sums, lse + queries.head * shape.Tq, i0, shape.Tq);
-    store(out + queries.head * shape.Tq * shape.HS, O, i0, shape.Tq, static_cast<int>(shape.HS));
+    store_by_tma(out, shared.Q[at.stage], shared.Q_empty[at.stage], O, i0, queries.head);
   }
 }
 
 }  // namespace
 
-void longest_first(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-                   float* lse) {
-  require_supported(shape, "longest_first", 128, q, k, v, out);
+void tile_stores(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
+                 float* lse) {
+  require_supported(shape, "tile_stores", 128, q, k, v, out);
   with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
     constexpr int BYTES = aligned_bytes<Shared<D>>;
-    const auto kernel = longest_first_kernel<D>;
+    const auto kernel = tile_stores_kernel<D>;
     allow_shared_memory(kernel, BYTES, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
     const Schedule schedule = schedule_of(shape, Br);
@@ -198,7 +223,7 @@ void longest_first(const Attention& shape, const bf16* q, const bf16* k, const b
     CUDA_CHECK(cudaMemsetAsync(tickets, 0, sizeof(next_ticket)));
     kernel<<<blocks_that_stay(schedule.tickets()), THREADS, BYTES>>>(
         shape, schedule, LOG2_E * score_scale(shape), queries_map(shape, q, Br),
-        keys_map(shape, k, Bc, q), keys_map(shape, v, Bc, q), out, lse);
+        keys_map(shape, k, Bc, q), keys_map(shape, v, Bc, q), queries_map(shape, out, ROWS), lse);
     CUDA_CHECK_LAUNCH();
   });
 }

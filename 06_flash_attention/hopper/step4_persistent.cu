@@ -1,17 +1,17 @@
-// Step 5 = step 4 + O goes out as K and V came in, by TMA. A warpgroup puts its rows, rounded,
-// where its queries were, and one thread has them stored while the next tile begins. In steps 1 to
-// 4 each store of a warp wrote 16 bytes of 8 rows, half of each 32 that memory moves.
+// Step 4 = step 3 + blocks that stay: one an SM, and each takes tile after tile of queries. Of G
+// blocks block b takes the tiles b, b + G, b + 2·G, …. There are two places for Q, so the next
+// queries and their first keys come while the products before them end and O is stored.
 //
-//   O in registers ──stmatrix──▶ place of Q (64, D) ──TMA──▶ out, rows that exist
+//   producer          Q0 K V K V K V│Q1 K V K V …│Q2
+//   consumers            S P·V S P·V …   O0│S P·V …   O1│         no gap but the store of O
 //
 // FLOP            as step 1
-// global memory   as step 4
+// global memory   as step 1, and of K and V what the L2 cache does not keep
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
-// shared memory   as step 4
-// block           as step 4
-// H200            0.762 ms for B 4, NH 16, T 4096, HS 128 full, 107 % of cuDNN
+// shared memory   2·D·(2·128 + 4·128) bytes and the barriers: 196,608 for D = 128
+// block           as step 1; as many blocks as SMs
+// H200            not measured
 #include "hopper/launch.hpp"
-#include "hopper/schedule.hpp"
 #include "hopper/words.cuh"
 
 namespace tutorial::flash_attention::hopper {
@@ -28,17 +28,13 @@ struct Shared {
   Boxes<Bc, D> K[STAGES], V[STAGES];
   Barrier Q_full[QUERY_STAGES], Q_empty[QUERY_STAGES];
   Barrier K_full[STAGES], V_full[STAGES], K_empty[STAGES], V_empty[STAGES];
-  int64_t ticket[QUERY_STAGES];  // whose queries these are
 };
-
-/// The next ticket. The launcher begins with 0.
-__device__ unsigned long long next_ticket;
 
 template <int D>
 __device__ __forceinline__ void make_barriers(Shared<D>& shared) {
   for (int stage = 0; stage < QUERY_STAGES; ++stage) {
     barrier_init(shared.Q_full[stage], 1);
-    barrier_init(shared.Q_empty[stage], CONSUMERS * WARPGROUP);  // each thread reads the ticket
+    barrier_init(shared.Q_empty[stage], CONSUMERS);
   }
   for (int stage = 0; stage < STAGES; ++stage) {
     barrier_init(shared.K_full[stage], 1);
@@ -49,38 +45,36 @@ __device__ __forceinline__ void make_barriers(Shared<D>& shared) {
   barrier_init_fence();
 }
 
-/// The queries of a ticket.
-__device__ __forceinline__ Queries queries_of(const Attention& shape, const Schedule& schedule,
-                                              int64_t ticket) {
-  const auto [head, tile] = schedule.place(ticket);
-  return Queries(shape, Br, Bc, head, tile * Br);
+/// How many tiles of queries all heads have.
+__host__ __device__ inline int64_t tiles_of(const Attention& shape) {
+  return shape.B * shape.NH * ceil_div(shape.Tq, Br);
+}
+__device__ __forceinline__ Queries queries_of(const Attention& shape, int64_t tile) {
+  const int64_t tiles_of_head = ceil_div(shape.Tq, Br);
+  return Queries(shape, Br, Bc, tile / tiles_of_head, tile % tiles_of_head * Br);
 }
 
-/// One thread: takes tickets and begins all loads, each as soon as its stage is empty. The last
-/// keys, where the mask is, come first, and before the queries, whose place may not be empty yet.
+/// One thread: begins all loads, each as soon as its stage is empty. The last keys, where the mask
+/// is, come first, and before the queries, whose place may not be empty yet.
 template <int D>
 __device__ __forceinline__ void produce(Shared<D>& shared, const Attention& shape,
-                                        const Schedule& schedule, const CUtensorMap& q,
-                                        const CUtensorMap& k, const CUtensorMap& v) {
+                                        const CUtensorMap& q, const CUtensorMap& k,
+                                        const CUtensorMap& v) {
   Ring<STAGES> keys, values;
-  for (Ring<QUERY_STAGES> at;; at.next()) {
-    const int64_t ticket = static_cast<int64_t>(atomicAdd(&next_ticket, 1));
-    const bool done = ticket >= schedule.tickets();
-    const Queries queries = queries_of(shape, schedule, done ? 0 : ticket);
-    const int tiles = done ? 0 : queries.tiles;
-    for (int j = tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
+  Ring<QUERY_STAGES> at;
+  for (int64_t tile = blockIdx.x; tile < tiles_of(shape); tile += gridDim.x, at.next()) {
+    const Queries queries = queries_of(shape, tile);
+    for (int j = queries.tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
       if (j >= 0) {
         barrier_wait(shared.K_empty[keys.stage], keys.parity ^ 1);
         load(shared.K[keys.stage], k, shared.K_full[keys.stage], j * Bc, queries.kv_head);
         keys.next();
       }
-      if (j == tiles - 1) {
+      if (j == queries.tiles - 1) {
         barrier_wait(shared.Q_empty[at.stage], at.parity ^ 1);
-        shared.ticket[at.stage] = ticket;
-        if (done) return barrier_arrive(shared.Q_full[at.stage]);
         load(shared.Q[at.stage], q, shared.Q_full[at.stage], queries.i0, queries.head);
       }
-      if (j + 1 < tiles) {
+      if (j + 1 < queries.tiles) {
         barrier_wait(shared.V_empty[values.stage], values.parity ^ 1);
         load(shared.V[values.stage], v, shared.V_full[values.stage], (j + 1) * Bc, queries.kv_head);
         values.next();
@@ -145,77 +139,51 @@ __device__ __forceinline__ void consume(Shared<D>& shared, float (&O)[D / 2], Su
   values.next();
 }
 
-/// Has the warpgroup's rows of O stored, by way of the place of its queries, which is empty then.
-template <int D>
-__device__ __forceinline__ void store_by_tma(const CUtensorMap& out, Boxes<Br, D>& place,
-                                             Barrier& empty, const float (&O)[D / 2], int i0,
-                                             int head) {
-  const int warpgroup = i0 % Br / ROWS, all = 3 + warpgroup;  // a barrier of its own
-  bf16* const rows = place.box[0] + warpgroup * ROWS * COLUMNS;
-  named_sync(all, WARPGROUP);  // all warps are done with their queries
-  put_rows(rows, Br * COLUMNS, O);
-  fence_async_proxy();
-  named_sync(all, WARPGROUP);
-  if (threadIdx.x % WARPGROUP == 0) {
-#pragma unroll
-    for (int i = 0; i < Boxes<Br, D>::COUNT; ++i)
-      tma_store(out, rows + i * Br * COLUMNS, {i * COLUMNS, i0, head});
-    tma_commit();
-    tma_wait_read<0>();
-  }
-  barrier_arrive(empty);
-}
-
 template <int D>
 __global__ void __launch_bounds__(THREADS, 1)
-    tile_stores_kernel(Attention shape, Schedule schedule, float scale,
-                       const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,
-                       const __grid_constant__ CUtensorMap v,
-                       const __grid_constant__ CUtensorMap out, float* __restrict__ lse) {
+    persistent_kernel(Attention shape, float scale, const __grid_constant__ CUtensorMap q,
+                      const __grid_constant__ CUtensorMap k, const __grid_constant__ CUtensorMap v,
+                      bf16* __restrict__ out, float* __restrict__ lse) {
   extern __shared__ unsigned char memory[];
   Shared<D>& shared = aligned_shared<Shared<D>>(memory);
   if (threadIdx.x == 0) make_barriers(shared);
   __syncthreads();
   if (threadIdx.x < WARPGROUP) {
     give_registers<24>();
-    if (threadIdx.x < WARP && elect_one()) produce(shared, shape, schedule, q, k, v);
+    if (threadIdx.x < WARP && elect_one()) produce(shared, shape, q, k, v);
     return;
   }
   take_registers<240>();
   const int warpgroup = threadIdx.x / WARPGROUP - 1;
   if (warpgroup == 1) pass_turn(1);  // the first turn is warpgroup 0's
   Ring<STAGES> keys, values;
-  for (Ring<QUERY_STAGES> at;; at.next()) {
-    barrier_wait(shared.Q_full[at.stage], at.parity);
-    const int64_t ticket = shared.ticket[at.stage];
-    if (ticket >= schedule.tickets()) return;
-    const Queries queries = queries_of(shape, schedule, ticket);
-    const int i0 = queries.i0 + warpgroup * ROWS;
+  Ring<QUERY_STAGES> at;
+  for (int64_t tile = blockIdx.x; tile < tiles_of(shape); tile += gridDim.x, at.next()) {
+    const Queries queries = queries_of(shape, tile);
+    const int64_t i0 = queries.i0 + warpgroup * ROWS;
     float O[D / 2] = {};
     Sums sums;
+    barrier_wait(shared.Q_full[at.stage], at.parity);
     consume(shared, O, sums, shape, queries.tiles, i0, scale, shared.Q[at.stage], keys, values);
+    release(shared.Q_empty[at.stage]);
     finish(O, sums, lse + queries.head * shape.Tq, i0, shape.Tq);
-    store_by_tma(out, shared.Q[at.stage], shared.Q_empty[at.stage], O, i0, queries.head);
+    store(out + queries.head * shape.Tq * shape.HS, O, i0, shape.Tq, static_cast<int>(shape.HS));
   }
 }
 
 }  // namespace
 
-void tile_stores(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-                 float* lse) {
-  require_supported(shape, "tile_stores", 128, q, k, v, out);
+void persistent(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
+                float* lse) {
+  require_supported(shape, "persistent", 128, q, k, v, out);
   with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
     constexpr int BYTES = aligned_bytes<Shared<D>>;
-    const auto kernel = tile_stores_kernel<D>;
+    const auto kernel = persistent_kernel<D>;
     allow_shared_memory(kernel, BYTES, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
-    const Schedule schedule = schedule_of(shape, Br);
-    void* tickets = nullptr;
-    CUDA_CHECK(cudaGetSymbolAddress(&tickets, next_ticket));
-    CUDA_CHECK(cudaMemsetAsync(tickets, 0, sizeof(next_ticket)));
-    kernel<<<blocks_that_stay(schedule.tickets()), THREADS, BYTES>>>(
-        shape, schedule, LOG2_E * score_scale(shape), queries_map(shape, q, Br),
-        keys_map(shape, k, Bc, q), keys_map(shape, v, Bc, q), queries_map(shape, out, ROWS), lse);
+    kernel<<<blocks_that_stay(tiles_of(shape)), THREADS, BYTES>>>(
+        shape, LOG2_E * score_scale(shape), queries_map(shape, q, Br), keys_map(shape, k, Bc, q),
+        keys_map(shape, v, Bc, q), out, lse);
     CUDA_CHECK_LAUNCH();
   });
 }
