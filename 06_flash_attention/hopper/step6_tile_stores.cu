@@ -158,7 +158,7 @@ template <int D>
 __device__ __forceinline__ void store_by_tma(const CUtensorMap& out, Boxes<Br, D>& place,
                                              Barrier& empty, const float (&O)[D / 2], int i0,
                                              int head) {
-  const int warpgroup = i0 % Br / ROWS, all = 3 + warpgroup;  // a barrier of its own
+  const int warpgroup = i0 % Br / ROWS, all = 1 + CONSUMERS + warpgroup;  // barriers of its own
   bf16* const rows = place.box[0] + warpgroup * ROWS * COLUMNS;
   named_sync(all, WARPGROUP);  // all warps are done with their queries
   put_rows(rows, Br * COLUMNS, O);

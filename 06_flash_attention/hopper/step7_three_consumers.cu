@@ -1,20 +1,16 @@
 // Step 7 = step 6 + a third consumer for heads up to 64. There the softmax takes as long as both
 // products; so two consumers have theirs while one multiplies, and the turn goes from 0 to 1, to 2,
-// and back to 0.
+// and back to 0. With registers for no more than 64 columns of O, larger heads stay with step 6.
 //
 // Three consumers take 192 queries, so of 1024 queries the sixth tile has 64, and 128 rows of
-// nothing. Where that is more than the third consumer gains, two take 128, as above 64.
-//
-//   head size             up to 64   up to 128
-//   consumers              3, or 2       2        of 64 queries each
-//   registers a thread   160, or 240    240       the producer's keep 32, or 24
+// nothing. Where that is more than the third consumer gains, step 6 takes the problem, too.
 //
 // FLOP            as step 1
 // global memory   as step 4
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/Br⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
-//                 (Br is 64 for each consumer)
-// shared memory   112 KB for three consumers, else as step 4
-// block           512 threads for 192 queries, or 384 for 128; as many blocks as SMs
+//                 (Br is 192, or 128 in step 6)
+// shared memory   2·64·(2·192 + 4·128) bytes and the barriers: 114,688
+// block           512 threads for 192 queries and a head, as many blocks as SMs
 // H200            0.992 ms for B 4, NH 32, T 4096, HS 64 full, 115 % of cuDNN
 #include "hopper/launch.hpp"
 #include "hopper/schedule.hpp"
@@ -23,23 +19,15 @@
 namespace tutorial::flash_attention::hopper {
 namespace {
 
-constexpr int Bc = 128;  // keys of a tile
+constexpr int CONSUMERS = 3;  // warpgroups
+constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP;
+constexpr int Br = CONSUMERS * ROWS, Bc = 128;  // queries of a block, keys of a tile
 constexpr int STAGES = 2, QUERY_STAGES = 2;
 
-/// A block for a head size, with so many consumers.
-template <int HEAD_SIZE, int WARPGROUPS>
-struct Block {
-  static constexpr int D = HEAD_SIZE, CONSUMERS = WARPGROUPS;
-  static constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP;
-  static constexpr int Br = CONSUMERS * ROWS;  // queries
-  // Registers a thread of the producer and of the others: 65536 an SM.
-  static constexpr int FEW = CONSUMERS == 3 ? 32 : 24, MANY = CONSUMERS == 3 ? 160 : 240;
-};
-
-template <class Block>
+template <int D>
 struct Shared {
-  Boxes<Block::Br, Block::D> Q[QUERY_STAGES];
-  Boxes<Bc, Block::D> K[STAGES], V[STAGES];
+  Boxes<Br, D> Q[QUERY_STAGES];
+  Boxes<Bc, D> K[STAGES], V[STAGES];
   Barrier Q_full[QUERY_STAGES], Q_empty[QUERY_STAGES];
   Barrier K_full[STAGES], V_full[STAGES], K_empty[STAGES], V_empty[STAGES];
   int64_t ticket[QUERY_STAGES];  // whose queries these are
@@ -48,32 +36,31 @@ struct Shared {
 /// The next ticket. The launcher begins with 0.
 __device__ unsigned long long next_ticket;
 
-template <class Block>
-__device__ __forceinline__ void make_barriers(Shared<Block>& shared) {
+template <int D>
+__device__ __forceinline__ void make_barriers(Shared<D>& shared) {
   for (int stage = 0; stage < QUERY_STAGES; ++stage) {
     barrier_init(shared.Q_full[stage], 1);
-    barrier_init(shared.Q_empty[stage], Block::CONSUMERS * WARPGROUP);  // all read the ticket
+    barrier_init(shared.Q_empty[stage], CONSUMERS * WARPGROUP);  // each thread reads the ticket
   }
   for (int stage = 0; stage < STAGES; ++stage) {
     barrier_init(shared.K_full[stage], 1);
     barrier_init(shared.V_full[stage], 1);
-    barrier_init(shared.K_empty[stage], Block::CONSUMERS);
-    barrier_init(shared.V_empty[stage], Block::CONSUMERS);
+    barrier_init(shared.K_empty[stage], CONSUMERS);
+    barrier_init(shared.V_empty[stage], CONSUMERS);
   }
   barrier_init_fence();
 }
 
 /// The queries of a ticket.
-template <class Block>
 __device__ __forceinline__ Queries queries_of(const Attention& shape, const Schedule& schedule,
                                               int64_t ticket) {
   const auto [head, tile] = schedule.place(ticket);
-  return Queries(shape, Block::Br, Bc, head, tile * Block::Br);
+  return Queries(shape, Br, Bc, head, tile * Br);
 }
 
 /// Waits until a place for queries is empty, and writes there whose queries come.
-template <class Block>
-__device__ __forceinline__ void put_ticket(Shared<Block>& shared, int place, int parity,
+template <int D>
+__device__ __forceinline__ void put_ticket(Shared<D>& shared, int place, int parity,
                                            int64_t ticket) {
   barrier_wait(shared.Q_empty[place], parity ^ 1);
   shared.ticket[place] = ticket;
@@ -81,8 +68,8 @@ __device__ __forceinline__ void put_ticket(Shared<Block>& shared, int place, int
 
 /// One thread: takes tickets and begins all loads, each as soon as its stage is empty. The last
 /// keys, where the mask is, come first, and before the queries, whose place may not be empty yet.
-template <class Block>
-__device__ __forceinline__ void produce(Shared<Block>& shared, const Attention& shape,
+template <int D>
+__device__ __forceinline__ void produce(Shared<D>& shared, const Attention& shape,
                                         const Schedule& schedule, const CUtensorMap& q,
                                         const CUtensorMap& k, const CUtensorMap& v) {
   Ring<STAGES> keys, values;
@@ -92,7 +79,7 @@ __device__ __forceinline__ void produce(Shared<Block>& shared, const Attention& 
       put_ticket(shared, at.stage, at.parity, ticket);
       return barrier_arrive(shared.Q_full[at.stage]);
     }
-    const Queries queries = queries_of<Block>(shape, schedule, ticket);
+    const Queries queries = queries_of(shape, schedule, ticket);
     for (int j = queries.tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
       if (j >= 0) {
         barrier_wait(shared.K_empty[keys.stage], keys.parity ^ 1);
@@ -116,18 +103,16 @@ __device__ __forceinline__ void produce(Shared<Block>& shared, const Attention& 
 __device__ __forceinline__ void take_turn(int warpgroup) {
   named_sync(1 + warpgroup, 2 * WARPGROUP);
 }
-template <class Block>
 __device__ __forceinline__ void pass_turn(int warpgroup) {
-  named_arrive(1 + (warpgroup + 1) % Block::CONSUMERS, 2 * WARPGROUP);
+  named_arrive(1 + (warpgroup + 1) % CONSUMERS, 2 * WARPGROUP);
 }
 
 /// A warpgroup: O and the sums of its 64 queries from i0 on.
-template <class Block>
-__device__ __forceinline__ void consume(Shared<Block>& shared, float (&O)[Block::D / 2], Sums& sums,
+template <int D>
+__device__ __forceinline__ void consume(Shared<D>& shared, float (&O)[D / 2], Sums& sums,
                                         const Attention& shape, int tiles, int64_t i0, float scale,
-                                        const Boxes<Block::Br, Block::D>& queries,
-                                        Ring<STAGES>& keys, Ring<STAGES>& values) {
-  constexpr int D = Block::D, Br = Block::Br;
+                                        const Boxes<Br, D>& queries, Ring<STAGES>& keys,
+                                        Ring<STAGES>& values) {
   float S[Bc / 2];
   uint32_t P[Bc / 16][4];
   const int warpgroup = static_cast<int>(i0 % Br) / ROWS;
@@ -138,7 +123,7 @@ __device__ __forceinline__ void consume(Shared<Block>& shared, float (&O)[Block:
   barrier_wait(shared.K_full[keys.stage], keys.parity);
   take_turn(warpgroup);
   multiply_keys<D, Bc>(S, Q, Br * COLUMNS, shared.K[keys.stage]);
-  pass_turn<Block>(warpgroup);
+  pass_turn(warpgroup);
   wgmma_wait<0>(S);
   release(shared.K_empty[keys.stage]);
   keys.next();
@@ -151,7 +136,7 @@ __device__ __forceinline__ void consume(Shared<Block>& shared, float (&O)[Block:
     multiply_keys<D, Bc>(S, Q, Br * COLUMNS, shared.K[keys.stage]);
     barrier_wait(shared.V_full[values.stage], values.parity);
     multiply_values<D, Bc>(O, P, shared.V[values.stage]);
-    pass_turn<Block>(warpgroup);
+    pass_turn(warpgroup);
     wgmma_wait<1>(S);
     release(shared.K_empty[keys.stage]);
     keys.next();
@@ -171,13 +156,11 @@ __device__ __forceinline__ void consume(Shared<Block>& shared, float (&O)[Block:
 }
 
 /// Has the warpgroup's rows of O stored, by way of the place of its queries, which is empty then.
-template <class Block>
-__device__ __forceinline__ void store_by_tma(const CUtensorMap& out,
-                                             Boxes<Block::Br, Block::D>& place, Barrier& empty,
-                                             const float (&O)[Block::D / 2], int i0, int head) {
-  constexpr int D = Block::D, Br = Block::Br;
-  const int warpgroup = i0 % Br / ROWS,
-            all = 1 + Block::CONSUMERS + warpgroup;  // a barrier of its own
+template <int D>
+__device__ __forceinline__ void store_by_tma(const CUtensorMap& out, Boxes<Br, D>& place,
+                                             Barrier& empty, const float (&O)[D / 2], int i0,
+                                             int head) {
+  const int warpgroup = i0 % Br / ROWS, all = 1 + CONSUMERS + warpgroup;  // barriers of its own
   bf16* const rows = place.box[0] + warpgroup * ROWS * COLUMNS;
   named_sync(all, WARPGROUP);  // all warps are done with their queries
   put_rows(rows, Br * COLUMNS, O);
@@ -193,56 +176,38 @@ __device__ __forceinline__ void store_by_tma(const CUtensorMap& out,
   barrier_arrive(empty);
 }
 
-template <class Block>
-__global__ void __launch_bounds__(Block::THREADS, 1)
+template <int D>
+__global__ void __launch_bounds__(THREADS, 1)
     three_consumers_kernel(Attention shape, Schedule schedule, float scale,
                            const __grid_constant__ CUtensorMap q,
                            const __grid_constant__ CUtensorMap k,
                            const __grid_constant__ CUtensorMap v,
                            const __grid_constant__ CUtensorMap out, float* __restrict__ lse) {
   extern __shared__ unsigned char memory[];
-  Shared<Block>& shared = aligned_shared<Shared<Block>>(memory);
+  Shared<D>& shared = aligned_shared<Shared<D>>(memory);
   if (threadIdx.x == 0) make_barriers(shared);
   __syncthreads();
   if (threadIdx.x < WARPGROUP) {
-    give_registers<Block::FEW>();
+    give_registers<32>();
     if (threadIdx.x < WARP && elect_one()) produce(shared, shape, schedule, q, k, v);
     return;
   }
-  take_registers<Block::MANY>();
+  take_registers<160>();
   const int warpgroup = threadIdx.x / WARPGROUP - 1;
-  constexpr int LAST = Block::CONSUMERS - 1;
-  if (warpgroup == LAST) pass_turn<Block>(LAST);  // the first turn is warpgroup 0's
+  if (warpgroup == 2) pass_turn(2);  // the first turn is warpgroup 0's
   Ring<STAGES> keys, values;
   for (Ring<QUERY_STAGES> at;; at.next()) {
     barrier_wait(shared.Q_full[at.stage], at.parity);
     const int64_t ticket = shared.ticket[at.stage];
     if (ticket >= schedule.tickets()) return;
-    const Queries queries = queries_of<Block>(shape, schedule, ticket);
+    const Queries queries = queries_of(shape, schedule, ticket);
     const int i0 = queries.i0 + warpgroup * ROWS;
-    float O[Block::D / 2] = {};
+    float O[D / 2] = {};
     Sums sums;
     consume(shared, O, sums, shape, queries.tiles, i0, scale, shared.Q[at.stage], keys, values);
     finish(O, sums, lse + queries.head * shape.Tq, i0, shape.Tq);
-    store_by_tma<Block>(out, shared.Q[at.stage], shared.Q_empty[at.stage], O, i0, queries.head);
+    store_by_tma(out, shared.Q[at.stage], shared.Q_empty[at.stage], O, i0, queries.head);
   }
-}
-
-template <class Block>
-void launch(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-            float* lse) {
-  constexpr int BYTES = aligned_bytes<Shared<Block>>;
-  const auto kernel = three_consumers_kernel<Block>;
-  allow_shared_memory(kernel, BYTES, "head size", shape.HS);
-  if (shape.rows() * shape.HS == 0) return;
-  const Schedule schedule = schedule_of(shape, Block::Br);
-  void* tickets = nullptr;
-  CUDA_CHECK(cudaGetSymbolAddress(&tickets, next_ticket));
-  CUDA_CHECK(cudaMemsetAsync(tickets, 0, sizeof(next_ticket)));
-  kernel<<<blocks_that_stay(schedule.tickets()), Block::THREADS, BYTES>>>(
-      shape, schedule, LOG2_E * score_scale(shape), queries_map(shape, q, Block::Br),
-      keys_map(shape, k, Bc, q), keys_map(shape, v, Bc, q), queries_map(shape, out, ROWS), lse);
-  CUDA_CHECK_LAUNCH();
 }
 
 }  // namespace
@@ -259,9 +224,21 @@ int64_t queries_of_block(const Attention& shape) {
 void three_consumers(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
                      float* lse) {
   require_supported(shape, "three_consumers", 128, q, k, v, out);
-  if (queries_of_block(shape) == 3 * ROWS) return launch<Block<64, 3>>(shape, q, k, v, out, lse);
-  with_padded_head_size<64, 128>(shape.HS,
-                                 [&]<int D>() { launch<Block<D, 2>>(shape, q, k, v, out, lse); });
+  if (queries_of_block(shape) < Br) return tile_stores(shape, q, k, v, out, lse);
+  with_padded_head_size<64>(shape.HS, [&]<int D>() {
+    constexpr int BYTES = aligned_bytes<Shared<D>>;
+    const auto kernel = three_consumers_kernel<D>;
+    allow_shared_memory(kernel, BYTES, "head size", shape.HS);
+    if (shape.rows() * shape.HS == 0) return;
+    const Schedule schedule = schedule_of(shape, Br);
+    void* tickets = nullptr;
+    CUDA_CHECK(cudaGetSymbolAddress(&tickets, next_ticket));
+    CUDA_CHECK(cudaMemsetAsync(tickets, 0, sizeof(next_ticket)));
+    kernel<<<blocks_that_stay(schedule.tickets()), THREADS, BYTES>>>(
+        shape, schedule, LOG2_E * score_scale(shape), queries_map(shape, q, Br),
+        keys_map(shape, k, Bc, q), keys_map(shape, v, Bc, q), queries_map(shape, out, ROWS), lse);
+    CUDA_CHECK_LAUNCH();
+  });
 }
 
 }  // namespace tutorial::flash_attention::hopper
