@@ -34,7 +34,7 @@ template <int D>
 __device__ __forceinline__ void make_barriers(Shared<D>& shared) {
   for (int stage = 0; stage < QUERY_STAGES; ++stage) {
     barrier_init(shared.Q_full[stage], 1);
-    barrier_init(shared.Q_empty[stage], CONSUMERS);
+    barrier_init(shared.Q_empty[stage], CONSUMERS * WARPGROUP);  // each thread arrives
   }
   for (int stage = 0; stage < STAGES; ++stage) {
     barrier_init(shared.K_full[stage], 1);
@@ -165,7 +165,9 @@ __global__ void __launch_bounds__(THREADS, 1)
     Sums sums;
     barrier_wait(shared.Q_full[at.stage], at.parity);
     consume(shared, O, sums, shape, queries.tiles, i0, scale, shared.Q[at.stage], keys, values);
-    release(shared.Q_empty[at.stage]);
+    // Each thread for itself: without keys there is no product that holds a warpgroup together, and
+    // the next queries must not come before the last of its threads has seen that these are there.
+    barrier_arrive(shared.Q_empty[at.stage]);
     finish(O, sums, lse + queries.head * shape.Tq, i0, shape.Tq);
     store(out + queries.head * shape.Tq * shape.HS, O, i0, shape.Tq, static_cast<int>(shape.HS));
   }

@@ -158,11 +158,14 @@ void Worker::begin_block(const Grid& grid, uint3 block) {
   threads_.assign(static_cast<size_t>(size.x) * size.y * size.z, Thread{});
   next_ = finished_ = waiting_ = waiting_lanes_ = at_cluster_barrier_ = 0;
   order_.clear();
+  late_.clear();
+  late_warp_ = kNoWarp;
   if (grid.order != 0) {
     shuffle_ = Shuffle(grid.order + block_number());
     order_.resize(threads_.size());
     std::iota(order_.begin(), order_.end(), 0);
     shuffle_.shuffle(order_);
+    if (threads_.size() > 32) late_warp_ = static_cast<int>(shuffle_.below(threads_.size() / 32));
   }
   declared_.clear();
   dynamic_name_ = nullptr;
@@ -214,8 +217,9 @@ bool Worker::run() {
   return false;
 }
 
-/// New threads first, in order; then those that a barrier let go. A fiber whose thread has finished
-/// takes the next one itself, so that kernels without barriers never switch.
+/// New threads first, in order; then those that a barrier let go; the late warp's only when nobody
+/// else can go on. A fiber whose thread has finished takes the next one itself, so that kernels
+/// without barriers never switch.
 bool Worker::schedule() {
   const int count = static_cast<int>(threads_.size());
   while (finished_ < count) {
@@ -223,9 +227,18 @@ bool Worker::schedule() {
       resume(idle_fiber());
     } else if (ready_next_ < ready_.size()) {
       const int thread = next_ready();
-      select(thread);
-      resume(*threads_[thread].fiber);
-    } else if (!hopper->go_on() && !converge()) {
+      if (thread / 32 == late_warp_)
+        late_.push_back(thread);
+      else
+        go_on(thread);
+    } else if (hopper->go_on()) {
+      continue;
+    } else if (!late_.empty()) {
+      std::swap(late_[shuffle_.below(late_.size())], late_.back());
+      const int thread = late_.back();
+      late_.pop_back();
+      go_on(thread);
+    } else if (!converge()) {
       return false;
     }
     if (fault_error_ != cudaSuccess) throw Fault(fault_error_, fault_);
@@ -277,6 +290,11 @@ Worker::Fiber& Worker::idle_fiber() {
         return std::move(scheduler_);
       });
   return fiber;
+}
+
+void Worker::go_on(int thread) {
+  select(thread);
+  resume(*threads_[thread].fiber);
 }
 
 void Worker::resume(Fiber& fiber) {

@@ -280,6 +280,7 @@ class Worker {
   void make_current();
   bool run();
   bool schedule();
+  void go_on(int thread);
   void resume(Fiber& fiber);
   void suspend();
   void fiber_main(Fiber& fiber);
@@ -315,6 +316,9 @@ class Worker {
   size_t ready_next_ = 0;
   std::vector<int> order_;  // in which the threads begin; empty: 0, 1, 2 …
   Shuffle shuffle_;
+  static constexpr int kNoWarp = -1;
+  int late_warp_ = kNoWarp;  // in a shuffled order: goes on only when nobody else can
+  std::vector<int> late_;    // its threads that could
   boost::context::fiber scheduler_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;  // those between CUDA threads

@@ -13,17 +13,25 @@ namespace {
 constexpr int64_t kMostArrivals = (1 << 20) - 1, kMostBytes = (1 << 20) - 1;
 
 struct AtMbarrier : Waiting {
-  AtMbarrier(const Mbarriers& barriers, const Mbarrier& barrier, uint32_t parity)
-      : barriers(barriers), barrier(barrier), parity(parity) {}
+  AtMbarrier(const Mbarriers& barriers, const Mbarrier& barrier, uint32_t parity, uint32_t next)
+      : barriers(barriers), barrier(barrier), parity(parity), next(next) {}
+  /// The phase that the thread came for has ended, and the one after it, too.
+  bool has_missed_a_phase() const { return barrier.phase >= next + 2; }
   std::string what() const override {
     return "barrier_wait(), parity " + std::to_string(parity) + ", of " + barriers.name(barrier) +
            ", " + Mbarriers::state(barrier);
   }
   int weight() const override {
+    if (has_missed_a_phase()) return 4;
     if (barrier.arrived == barrier.arrivals) return 3;
     return barrier.arrived > 0 || barrier.came_bytes > 0 ? 2 : 1;
   }
   std::string likely() const override {
+    if (has_missed_a_phase())
+      return "  likely: the thread came late, phase " + std::to_string(next + 1) +
+             " ended before it waited for phase " + std::to_string(next) +
+             ": barrier_init() was told too few arrivals, or what lets a phase begin, as an empty "
+             "stage does, does not count every thread that waits for the phase before\n";
     if (barrier.arrived == barrier.arrivals && barrier.came_bytes < barrier.expected_bytes)
       return "  likely: fewer bytes are copied than barrier_arrive_expect() says; those outside of "
              "the array count, too\n";
@@ -37,7 +45,7 @@ struct AtMbarrier : Waiting {
   }
   const Mbarriers& barriers;
   const Mbarrier& barrier;
-  uint32_t parity;
+  uint32_t parity, next;
 };
 
 }  // namespace
@@ -173,11 +181,12 @@ void Mbarriers::wait(uint64_t* at, uint32_t parity, const void* instruction) {
            "  barrier_wait() takes the parity of a phase, 0 or 1, and not " +
                std::to_string(parity) + "\n");
   while (barrier.phase % 2 == parity) {
-    AtMbarrier waiting(*this, barrier, parity);
+    AtMbarrier waiting(*this, barrier, parity, barrier.waited_for[worker_.current()]);
     waiting.instruction = instruction;
     barrier.waiting.push_back(worker_.current());
     worker_.wait_for(waiting);
   }
+  barrier.waited_for[worker_.current()] = barrier.phase;
   if (worker_.checks) worker_.checks->acquire(worker_.current(), barrier.completed);
 }
 

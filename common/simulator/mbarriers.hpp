@@ -24,6 +24,7 @@ struct Mbarrier {
   Knowledge arriving;   // what those know who have arrived
   Knowledge completed;  // … and had, for the phases before
   std::vector<int> waiting;
+  std::map<int, uint32_t> waited_for;  // of threads: how many phases, from 0 on
 
   bool completes() const { return arrived == arrivals && came_bytes == expected_bytes; }
 };

@@ -127,6 +127,28 @@ __global__ void pipeline(const __grid_constant__ CUtensorMap A,
   if (FAULT != no_wait_for_store) tma_wait_read<0>();
 }
 
+/// Thread 0 says when a phase of `full` is complete, and the threads from 32 on when they have seen
+/// it: each for itself, or thread 32 for all.
+template <bool ONE_FOR_ALL>
+__global__ void passes_on(int turns) {
+  __shared__ Barrier full, empty;
+  if (threadIdx.x == 0) {
+    barrier_init(full, 1);
+    barrier_init(empty, ONE_FOR_ALL ? 1 : 64);
+    barrier_init_fence();
+  }
+  __syncthreads();
+  for (int turn = 0; turn < turns; ++turn) {
+    if (threadIdx.x == 0) {
+      barrier_wait(empty, turn % 2 ^ 1);
+      barrier_arrive(full);
+    } else if (threadIdx.x >= 32) {
+      barrier_wait(full, turn % 2);  // full
+      if (!ONE_FOR_ALL || threadIdx.x == 32) barrier_arrive(empty);
+    }
+  }
+}
+
 template <Fault FAULT>
 Outcome outcome(int steps = 5) {
   static const DeviceBuffer<T> a(whole_numbers<T>(6 * SIDE * SIDE, 1));
@@ -183,7 +205,7 @@ TEST_CASE("hopper: a barrier that completes too early", "[hopper]") {
     if (found.report.find("threads wait for each other") != std::string::npos) {
       ++waits;
       CHECK_THAT(found.report, ContainsSubstring("0 arrivals of 64"));
-      CHECK_THAT(found.report, ContainsSubstring("nobody arrives for this phase"));
+      CHECK_THAT(found.report, ContainsSubstring("phase 1 ended before it waited for phase 0"));
     } else {
       ++loads;
       CHECK_THAT(found.report, ContainsSubstring("one arrival more than"));
@@ -193,6 +215,26 @@ TEST_CASE("hopper: a barrier that completes too early", "[hopper]") {
   }
   CHECK(waits > 0);  // in the natural order
   CHECK(loads > 0);
+}
+
+// Right in the natural order: all come to a barrier before the first of them runs ahead.
+TEST_CASE("hopper: a late warp misses a phase", "[hopper]") {
+  const Restored restored;
+  int missed = 0;
+  for (uint64_t order = 0; order < 8; ++order) {
+    simulator::set_thread_order(order);
+    passes_on<false><<<4, 96>>>(5);
+    CHECK(Outcome().error == cudaSuccess);
+    passes_on<true><<<4, 96>>>(5);
+    const Outcome found;
+    if (order == 0) CHECK(found.error == cudaSuccess);
+    if (found.error == cudaSuccess) continue;
+    ++missed;
+    CHECK_THAT(found.report, ContainsSubstring("barrier in passes_on"));
+    CHECK_THAT(found.report, ContainsSubstring("// full"));
+    CHECK_THAT(found.report, ContainsSubstring(" ended before it waited for phase "));
+  }
+  CHECK(missed >= 6);
 }
 
 TEST_CASE("hopper: tiles used too early, or overwritten", "[hopper]") {
