@@ -6,10 +6,11 @@ usage: common/tools/pages.py [--update]            tables, numbers, words and ru
 
 --update writes what can be written. What a page can hold: page_snippets.py (code), page_tables.py (tables of results),
 page_values.py (numbers in a sentence), page_outputs.py (what a command prints), page_words.py (links to the
-glossary); page_rules.py has the rest.
+glossary); page_rules.py has the rest. page_headers.py looks at the times in the steps' headers.
 """
 import sys
 
+import page_headers
 import page_outputs
 import page_rules
 import page_snippets
@@ -49,7 +50,7 @@ def main():
         problems = page_outputs.check(project.pages(), update)
     else:
         good = settle(update)
-        problems = [*page_snippets.missing_pages(), *page_rules.problems(project.pages())]
+        problems = [*page_snippets.missing_pages(), *page_rules.problems(project.pages()), *page_headers.problems()]
         problems += [f"{page.relative_to(project.ROOT)}: {problem}" for page in project.pages()
                      for problem in page_snippets.problems(page)]
         if not good:
