@@ -8,7 +8,7 @@
 // memory          16·S·M·⌈N/4⌉ bytes for the parts
 // shared memory   24.5 KB a block; a product reads 1/4 float on average
 // block           128 threads for 64 × 128 elements of C and a part of K
-// H200            0.093 ms at 100×100×100000, 95 % of cuBLAS
+// H200            0.093 ms at 100×100×100000, 96 % of cuBLAS
 #include <algorithm>
 #include <type_traits>
 

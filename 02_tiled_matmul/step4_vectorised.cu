@@ -23,7 +23,7 @@ constexpr int THREADS = (BM / TM) * (BN / TN);
 constexpr int PAD = 4;  // floats at the end of each row of As: rows begin 4 banks apart
 static_assert(BM % TM == 0 && BN % TN == 0, "whole patches must fill the block's tile of C");
 static_assert(TM % 4 == 0 && TN % 4 == 0, "a thread reads four neighbours at a time: use 4, 8, …");
-static_assert(BK == 8, "8 rows of As, 4 banks apart, take a warp's 32 stores without a conflict");
+static_assert(BK == 8, "2 rows of As, 16 banks apart, take a warp's 32 stores without a conflict");
 static_assert(BM * BK % (4 * THREADS) == 0 && BK * BN % (4 * THREADS) == 0,
               "all threads must bring the same number of groups of four elements: change BM or BN");
 static_assert(THREADS <= 1024, "CUDA allows 1024 threads a block: make the patches larger");

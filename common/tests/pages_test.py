@@ -306,8 +306,8 @@ class Pages(Scratch):
 
     def test_times_in_headers(self):
         for time, speed, said in (("274", "0.98", ""), ("273.8", "1", ""), ("273", "0.98", "273 ms are recorded nowhere"),
-                                  ("274", "0.97", "0.97 % is the speed beside no row")):
-            self.write("01_a/step1_one.cu", f"// Step 1\n// H200            {time} ms at 4³, {speed} % of vendor's\n")
+                                  ("274", "0.97", "0.97 % is not its speed beside")):
+            self.write("01_a/step1_one.cu", f"// Step 1\n// H200            {time} ms at 4³, {speed} % of a vendor's\n")
             told = [line for line in self.pages(status=1).splitlines() if "step1_one.cu" in line]  # it has no page, too
             self.assertEqual(len(told), 1 if said else 0, told)
             self.assertIn(said, "".join(told))
