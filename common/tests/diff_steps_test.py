@@ -162,6 +162,7 @@ class Diff(Scratch):
                          "learn diff: there is no chapter '9'; choose from 01_a, 02_b\n")
         self.assertEqual(self.diff("01", "x", status=2),
                          "learn diff: there is no step 'x' in 01_a; choose from plain, twice, far\n")
+        self.assertIn("; it is a part, so say --part other, or choose", self.diff("01", "other", status=2))
         self.assertEqual(self.diff("01", "--part", "x", status=2),
                          "learn diff: 01_a has no part 'x'; choose from other\n")
 

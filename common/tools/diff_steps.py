@@ -267,7 +267,8 @@ def find(folder, word):
         if is_called(step, word):
             return i
     names = [step.name for step in steps]
-    die(f"there is no step '{word}' in {folder.relative_to(project.ROOT)}; {project.did_you_mean(word, names)}"
+    hint = f"it is a part, so say --part {word}, or " if word in project.parts(folder) else project.did_you_mean(word, names)
+    die(f"there is no step '{word}' in {folder.relative_to(project.ROOT)}; {hint}"
         f"choose from {', '.join(names)}")
 
 
