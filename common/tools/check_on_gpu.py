@@ -68,6 +68,15 @@ def keep(file, records):
     return all(record.endswith("(exit 0)") for record in records)
 
 
+def keep_each(file, records):
+    """The same as they come, so that a run that is cut off leaves what it has found."""
+    kept, good = [], True
+    for record in records:
+        kept.append(record)
+        good = keep(file, kept)
+    return good
+
+
 def large():
     """The tests tagged [large], one by one. `test` leaves out those that must be asked for: they need 20 GB of device
     memory, for arrays of more than 2^31 elements, and alone see an index of 32 bits."""
@@ -128,14 +137,13 @@ def sanitize():
         runs = [(folder.parent.name, tool, step.name, (), folder.name) for folder in folders for tool in TOOLS
                 for step in project.steps(folder)]
         with ThreadPoolExecutor(int(os.environ.get("JOBS", "4"))) as pool:
-            return keep("sanitizers_of_parts.txt", list(pool.map(sanitize_one, *zip(*runs))))
+            return keep_each("sanitizers_of_parts.txt", pool.map(sanitize_one, *zip(*runs)))
     names = ["common", "simulator", *(chapter.name for chapter in project.chapters()),
              *(exercise.name for exercise in exercises.exercises())]
     runs = [(name, tool, step) for name in names for tool in TOOLS
             for step in (steps_of(name) if tool == "racecheck" else [""])]
     with ThreadPoolExecutor(int(os.environ.get("JOBS", "4"))) as pool:
-        records = list(pool.map(sanitize_one, *zip(*runs)))
-    return keep("sanitizers.txt", records)
+        return keep_each("sanitizers.txt", pool.map(sanitize_one, *zip(*runs)))
 
 
 def measure():
