@@ -22,7 +22,7 @@ Launcher warpgroups, taking_turns, overlapped, persistent, longest_first, tile_s
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "warpgroups",
      .launch = warpgroups,
-     .idea = "a warp loads by TMA, two warpgroups multiply by wgmma, barriers between them",
+     .idea = "one thread loads by TMA, two warpgroups multiply by wgmma, barriers between them",
      .needs = "sm_90a"},
     {.name = "taking_turns",
      .launch = taking_turns,

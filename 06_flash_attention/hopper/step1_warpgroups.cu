@@ -1,13 +1,13 @@
 // Step 1 = step lazy_rescale of part tensor_cores on Hopper's own units. One thread of a producer
-// warp has the TMA unit bring Q once, and tiles of K and V into a ring of two stages. Two
-// warpgroups take 64 queries each: wgmma reads Q, K and V from shared memory by itself, and P, the
-// first operand of the second product, from registers. Barriers that count say when a tile has
-// come, and when both warpgroups are done with it.
+// warpgroup has the TMA unit bring Q once, and tiles of K and V into a ring of two stages. Two
+// consumers, warpgroups as well, take 64 queries each: wgmma reads Q, K and V from shared memory by
+// itself, and P, the first operand of the second product, from registers. Barriers that count say
+// when a tile has come, and when both consumers are done with it.
 //
 //   producer      K V   K V       K V       K V
 //                  │ full           ▲ empty
-//   warpgroup 1    ▼ S softmax PV   S softmax PV
-//   warpgroup 2      S softmax PV   S softmax PV
+//   consumer 0     ▼ S softmax PV   S softmax PV
+//   consumer 1       S softmax PV   S softmax PV
 //
 // FLOP            4·B·NH·HS·Tq·Tk, for HS padded to 64 or 128; about half of that if causal
 // global memory   as part tensor_cores
@@ -81,7 +81,7 @@ __device__ __forceinline__ void consume(Shared<D>& shared, float (&O)[D / 2], Su
     wgmma_wait<0>(S);
     release(shared.K_empty[at.stage]);
     if (j >= whole) hide_masked(S, shape, i0, int64_t{j} * Bc);
-    multiply(O, softmax(S, sums, scale));
+    rescale_rows(O, softmax(S, sums, scale));
     round_weights(P, S);
     barrier_wait(shared.V_full[at.stage], at.parity);
     multiply_values<D, Bc>(O, P, shared.V[at.stage]);

@@ -1,11 +1,11 @@
-// Step 2 = step 1 + the two warpgroups take turns at the tensor cores. One issues what it has for
+// Step 2 = step 1 + the two consumers take turns at the tensor cores. One issues what it has for
 // them, P·V of a tile and S of the next, and says so; then it has its softmax, while the other
-// one's products run. In step 1 both may wait for the tensor cores together, and have their softmax
-// together while those are idle. A named barrier a warpgroup: who wants a turn waits at its own,
-// who has had one arrives at the other's.
+// one's products run. In step 1 both have their softmax together, and tensor cores are idle then.
+// A named barrier a consumer: who wants a turn waits at its own, who has had one arrives at the
+// other's. S and P are alive together now: 64 + 32 registers beside O's 64, of 240.
 //
-//   warpgroup 0   ▕P·V S▏softmax  ▕P·V S▏softmax  ▕
-//   warpgroup 1    softmax ▕P·V S▏softmax  ▕P·V S▏
+//   consumer 0    ▕P·V S▏softmax  ▕P·V S▏softmax  ▕
+//   consumer 1     softmax ▕P·V S▏softmax  ▕P·V S▏
 //
 // FLOP            as step 1
 // global memory   as step 1
@@ -91,7 +91,7 @@ __device__ __forceinline__ void consume(Shared<D>& shared, float (&O)[D / 2], Su
   release(shared.K_empty[0]);
   for (int j = tiles - 1; j >= 0; --j) {
     if (j >= whole) hide_masked(S, shape, i0, int64_t{j} * Bc);
-    multiply(O, softmax(S, sums, scale));
+    rescale_rows(O, softmax(S, sums, scale));
     round_weights(P, S);
     const int values = at.stage;
     barrier_wait(shared.V_full[values], at.parity);

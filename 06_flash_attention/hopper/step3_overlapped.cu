@@ -1,9 +1,9 @@
-// Step 3 = step 2 + a warpgroup's own softmax is overlapped, too. It issues S of a tile and then
-// P·V of the tile before, and waits for S alone: the softmax runs while P·V does. So O is rescaled
-// only afterwards, and S and P are alive together: 64 + 32 registers beside O's 64, of 240.
+// Step 3 = step 2 + a consumer's own softmax is overlapped, too. It issues S of a tile and then P·V
+// of the tile before, and waits for S alone: the softmax runs while P·V does. So new weights are
+// packed and O is rescaled only when that has ended.
 //
 //   tensor cores   ▕S j│P·V j+1▏           ▕S j−1│P·V j ▏
-//   warpgroup           softmax j│rescale O         softmax j−1
+//   consumer            softmax j│rescale O         softmax j−1
 //
 // FLOP            as step 1
 // global memory   as step 1
@@ -112,7 +112,7 @@ __device__ __forceinline__ void consume(Shared<D>& shared, float (&O)[D / 2], Su
     release(shared.V_empty[values.stage]);
     values.next();
     round_weights(P, S);
-    multiply(O, rescale);
+    rescale_rows(O, rescale);
   }
   barrier_wait(shared.V_full[values.stage], values.parity);
   multiply_values<D, Bc>(O, P, shared.V[values.stage]);

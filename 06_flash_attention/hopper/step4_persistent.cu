@@ -1,9 +1,9 @@
 // Step 4 = step 3 + blocks that stay: one an SM, and each takes tile after tile of queries. Of G
-// blocks block b takes the tiles b, b + G, b + 2·G, …. There are two places for Q, so the next
+// blocks block b takes the tiles b, b + G, b + 2·G, …. There are two stages for Q, so the next
 // queries and their first keys come while the products before them end and O is stored.
 //
-//   producer          Q0 K V K V K V│Q1 K V K V …│Q2
-//   consumers            S P·V S P·V …   O0│S P·V …   O1│         no gap but the store of O
+//   producer          K Q0 K V K V V│K Q1 K V …│K Q2
+//   consumers              S P·V S P·V …   O0│S P·V …   O1│       no gap but the store of O
 //
 // FLOP            as step 1
 // global memory   as step 1, and of K and V what the L2 cache does not keep
@@ -130,7 +130,7 @@ __device__ __forceinline__ void consume(Shared<D>& shared, float (&O)[D / 2], Su
     release(shared.V_empty[values.stage]);
     values.next();
     round_weights(P, S);
-    multiply(O, rescale);
+    rescale_rows(O, rescale);
   }
   barrier_wait(shared.V_full[values.stage], values.parity);
   multiply_values<D, Bc>(O, P, shared.V[values.stage]);

@@ -146,7 +146,7 @@ __device__ __forceinline__ void consume(Shared<D>& shared, float (&O)[D / 2], Su
     release(shared.V_empty[values.stage]);
     values.next();
     round_weights(P, S);
-    multiply(O, rescale);
+    rescale_rows(O, rescale);
   }
   barrier_wait(shared.V_full[values.stage], values.parity);
   multiply_values<D, Bc>(O, P, shared.V[values.stage]);

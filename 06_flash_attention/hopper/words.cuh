@@ -189,7 +189,7 @@ __device__ __forceinline__ Rescale softmax(float (&S)[N], Sums& sums, float scal
 }
 
 template <int N>
-__device__ __forceinline__ void multiply(float (&O)[N], const Rescale& rescale) {
+__device__ __forceinline__ void rescale_rows(float (&O)[N], const Rescale& rescale) {
   if (!rescale.any) return;
 #pragma unroll
   for (int i = 0; i < N; ++i) O[i] *= rescale.by[i / 2 % 2];
@@ -214,7 +214,7 @@ __device__ __forceinline__ void finish(float (&O)[N], Sums& sums, float* lse, in
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float l = quad_sum(sums.l[h]);
-    inverse[h] = l == 0 ? 0.0f : 1 / l;  // 0: no key counted
+    inverse[h] = l == 0 ? 0.0f : 1 / l;  // no key seen: 0, and lse is −∞
     const int64_t i = i0 + 16 * warp + lane / 4 + 8 * h;
     if (lane % 4 == 0 && i < Tq) lse[i] = LN_2 * sums.m[h] + logf(l);
   }
