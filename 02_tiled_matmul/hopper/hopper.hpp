@@ -24,7 +24,7 @@ inline const std::vector<Step<Launcher>> steps = {
      .needs = "sm_90a"},
     {.name = "producer",
      .launch = producer,
-     .idea = "a warp that only loads, two warpgroups that only multiply, a ring of stages",
+     .idea = "one thread only loads, two warpgroups only multiply, a ring of stages",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_90a"},
     {.name = "persistent",
@@ -48,8 +48,8 @@ inline const std::vector<Step<Launcher>> steps = {
 /// How many columns of C the tiles of step 6 have, on a device of so many multiprocessors.
 int columns_of_tile(int64_t M, int64_t N, int multiprocessors);
 
-/// The letters in the steps' headers: part tensor_cores' own; step 6's tile, BM × BN, where BM are
-/// the rows that a cluster has.
+/// The letters in the steps' headers: part tensor_cores' own; step 6's tile, ROWS × BN, where ROWS
+/// are those that a cluster has.
 tensor_cores::Symbols symbols_of;
 
 /// The program's part (program.cpp).

@@ -1,4 +1,4 @@
-// Step 2 = step 1 + a warp that only loads and two warpgroups that only multiply, in a ring of
+// Step 2 = step 1 + one thread that only loads and two warpgroups that only multiply, in a ring of
 // stages.
 //
 // FLOP            2·M·N·K
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   __syncthreads();
 
   Turn<STAGES> turn;
-  if (group == 0) {  // the producer: one thread of four warps, which must be of one kind
+  if (group == 0) {  // the producer: one thread; all four warps give registers
     give_registers<PRODUCER_REGISTERS>();
     if (threadIdx.x < 32 && elect_one()) {
       for (int k0 = 0; k0 < K; k0 += BK, turn.next()) {
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int k0 = 0; k0 < K; k0 += BK, turn.next()) {
       barrier_wait(shared.full[turn.stage], turn.parity);
       begin_products(d, shared.tiles[turn.stage], m, k0 > 0);
-      // These products go on while the next tile is waited for; those before them are done.
+      // All but these products are done: they go on while the next tile is waited for.
       wgmma_wait<1>();
       if (k0 > 0) release((turn.stage + STAGES - 1) % STAGES);
     }

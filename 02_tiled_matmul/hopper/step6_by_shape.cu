@@ -1,8 +1,8 @@
 // Step 6 = step 5 + the tile with which the busiest multiprocessor is done first.
 //
 // FLOP            2·M·N·K
-// global memory   2·K·(M·N/BN + N·M/BM) + E·M·N bytes; BM × BN elements of C a cluster
-// asked for       loads 2·K·(M·⌈N/BN⌉ + N·⌈M/BM⌉) bytes, stores E·M·N bytes
+// global memory   2·K·(M·N/BN + N·M/ROWS) + E·M·N bytes; ROWS × BN elements of C a cluster
+// asked for       loads 2·K·(M·⌈N/BN⌉ + N·⌈M/ROWS⌉) bytes, stores E·M·N bytes
 // shared memory   up to 224 KB a block: stages of 48, 40, 32 or 24 KB, as many as fit, and step 5's
 // block           384 threads for several times 128 × 256, 192, 128 or 64 elements of C
 // H200            0.0112 ms at 1024³, 80 % of cuBLAS; step 5 has 49 %
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   cluster_sync();
 
   Turn<STAGES> turn;
-  if (group == 0) {  // the producer: one thread of four warps, which must be of one kind
+  if (group == 0) {  // the producer: one thread; all four warps give registers
     give_registers<PRODUCER_REGISTERS>();
     if (threadIdx.x < 32 && elect_one()) {
       for (int tile = first; tile < down * across; tile += stride) {
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       for (int k0 = 0; k0 < K; k0 += BK, turn.next()) {
         barrier_wait(shared.full[turn.stage], turn.parity);
         begin_products<BN>(d, shared.tiles[turn.stage], m, k0 > 0);
-        // These products go on while the next tile is waited for; those before them are done.
+        // All but these products are done: they go on while the next tile is waited for.
         wgmma_wait<1>();
         if (k0 > 0) release((turn.stage + STAGES - 1) % STAGES);
       }

@@ -7,7 +7,7 @@ std::map<std::string, int64_t> symbols_of(const bf16* A, const bf16* B, Output C
   auto symbols = tensor_cores::symbols_of(A, B, C, M, N, K);
   if (!tma_takes(A, B, C, M, N, K)) return symbols;
   symbols["BN"] = columns_of_tile(M, N, device_attribute(cudaDevAttrMultiProcessorCount));
-  symbols["BM"] = symbols["BN"] == 64 ? 128 : 256;
+  symbols["ROWS"] = symbols["BN"] == 64 ? 128 : 256;
   return symbols;
 }
 

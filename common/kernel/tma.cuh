@@ -16,8 +16,7 @@
 //     if (threadIdx.x == 0) {
 //       tma_store(map, tile, {column, row});
 //       tma_commit();
-//       tma_wait_read<0>();                              // before anyone writes into the tile
-//       again
+//       tma_wait_read<0>();                              // before the tile is written again
 //     }
 //
 // What lies outside of the array is loaded as zeros, whose bytes count too, and is not stored. A

@@ -15,7 +15,7 @@ __device__ __forceinline__ bool elect_one() {
 }
 
 /// A block begins with the registers that its launch bounds leave each thread. From here on the
-/// threads of this warpgroup use no more than COUNT, a multiple of 8 from 24 to 240, and give the
+/// threads of this warpgroup use no more than COUNT, a multiple of 8 from 24 to 256, and give the
 /// others back to the block:
 ///
 ///   begin                                     after it: 65536 registers an SM

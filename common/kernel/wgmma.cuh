@@ -19,8 +19,7 @@
 // Tiles in shared memory: their rows are 128 bytes (64 elements), 64 or 32, as TMA brings them with
 // the swizzle of that width (tensor_map.hpp). Along K the row runs ("K-major"), or along M or N:
 //
-//   K-major: A (m, k), Bᵀ (n, k)                 MN-major: B (k, n) as it lies in a row-major
-//   matrix
+//   K-major: A (m, k), Bᵀ (n, k)                 MN-major: B (k, n), row-major as it lies
 //
 //        k ───▶ 64                                    n ───▶ 64       64
 //      ┌──────────┐ ┬                               ┌──────────┐ ┌──────────┐ ┬
