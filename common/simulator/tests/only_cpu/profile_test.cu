@@ -1,6 +1,8 @@
 // The profile puts threads together to warps: kernels whose requests are known by heart.
 #include "common/backend/profile.hpp"
 
+#include <cuda_bf16.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
@@ -57,6 +59,13 @@ __global__ void through_shared(float* out) {
   tile[threadIdx.x * STRIDE] = 1;
   __syncthreads();
   out[threadIdx.x] = tile[threadIdx.x * STRIDE];
+}
+
+__global__ void through_arrays_of_bf16(__nv_bfloat16* out) {
+  __shared__ __nv_bfloat16 a[32], b[32], c[32];
+  a[threadIdx.x] = b[threadIdx.x] = c[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = a[31 - threadIdx.x];
 }
 
 __global__ void works_in_warps(float* out) {
@@ -148,6 +157,15 @@ TEST_CASE("bank conflicts", "[profile]") {
   CHECK(all.total.shared_stores.conflicts == 31);
 }
 
+TEST_CASE("arrays of a class in shared memory are not initialized", "[profile]") {
+  DeviceBuffer<__nv_bfloat16> out(std::vector<__nv_bfloat16>(32, __float2bfloat16(1)));
+  // The first launch is the one in which a thread of the host comes to the arrays for the first
+  // time.
+  const auto first = profile_of([&] { through_arrays_of_bf16<<<1, 32>>>(out.data()); });
+  CHECK(first.total.shared_loads.bytes == 32 * (1 + 2) * 2);  // b = c and a = b read, too
+  CHECK(first.total.shared_stores.requests == 3);
+}
+
 TEST_CASE("shuffles and atomics are counted by the warp", "[profile]") {
   DeviceBuffer<float> out(std::vector<float>(64, 1.0f));
   const auto shuffles = profile_of([&] { works_in_warps<<<1, 64>>>(out.data()); });
@@ -162,7 +180,7 @@ TEST_CASE("shuffles and atomics are counted by the warp", "[profile]") {
 TEST_CASE("a line has its figures", "[profile]") {
   DeviceBuffer<float> in(kNumbers), out(32);
   const auto profile = profile_of([&] { copies<2><<<1, 32>>>(in.data(), out.data()); }, true);
-  const int load_line = 17;  // out[i] = in[i * STRIDE];
+  const int load_line = 19;  // out[i] = in[i * STRIDE];
   REQUIRE(profile.lines.size() == 1);
   CHECK(profile.lines[0].path.ends_with("profile_test.cu"));
   CHECK(profile.lines[0].line == load_line);
