@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int k0 = 0; k0 < K; k0 += BK, turn.next()) {
       barrier_wait(shared.full[turn.stage], turn.parity);
       begin_products(d, shared.tiles[turn.stage], m, k0 > 0);
-      // All but these products are done: they go on while the next tile is waited for.
+      // Waits for all but these products, which go on while the next tile is waited for.
       wgmma_wait<1>();
       if (k0 > 0) release((turn.stage + STAGES - 1) % STAGES);
     }
