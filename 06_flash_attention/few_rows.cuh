@@ -180,7 +180,7 @@ void with_few_rows(int64_t HS, int64_t rows, const char* step, const Launch& lau
     if (rows == 16) return launch.template operator()<WarpTile<D, 16>>();
     if constexpr (D <= 128) launch.template operator()<WarpTile<D, 32>>();
   };
-  if (HS > 256) refuse_head_size(HS, step, 4 * (HS + 8) * (4 + 2 * KEYS * 4), 256);
+  require_head_size(HS, step, 256);
   if (HS <= 64) return with_rows.template operator()<64>();
   if (HS <= 128) return with_rows.template operator()<128>();
   with_rows.template operator()<256>();

@@ -3,17 +3,10 @@
 #include <cmath>
 #include <string>
 
-#include "common/kernel/check.hpp"
 #include "common/kernel/error.hpp"
 #include "common/kernel/grid.hpp"
 
 namespace tutorial::flash_attention {
-namespace {
-
-constexpr int64_t SMALLEST_TILES = 32;  // columns: a smaller head size needs as much as this one
-
-}  // namespace
-
 void require_valid(const Attention& shape) {
   for (int64_t size : {shape.B, shape.NH, shape.NH_kv, shape.Tq, shape.Tk, shape.HS})
     if (size < 0) throw Error("a size is " + std::to_string(size) + "; take 0 or more.");
@@ -27,23 +20,6 @@ float score_scale(const Attention& shape) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(shape.HS)));
 }
 
-void require_shared_memory(int64_t bytes, const char* what, int64_t size) {
-  int device = 0, allowed = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&allowed, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  if (bytes > allowed)
-    throw DeviceTooSmall(
-        std::string(what) + " " + std::to_string(size) + " needs " + std::to_string(bytes) +
-        " bytes of shared memory a block; this device allows " + std::to_string(allowed) +
-        ": take " + (size <= SMALLEST_TILES ? "--kernel q_outer." : "a smaller one."));
-}
-
-void allow_shared_memory(const void* kernel, int64_t bytes, const char* what, int64_t size) {
-  require_shared_memory(bytes, what, size);
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(bytes)));
-}
-
 unsigned grid_blocks(int64_t blocks) {
   if (blocks > grid_limit.x)
     throw Error(std::to_string(blocks) + " blocks are more than the " +
@@ -51,11 +27,11 @@ unsigned grid_blocks(int64_t blocks) {
   return static_cast<unsigned>(blocks);
 }
 
-void refuse_head_size(int64_t HS, const char* step, int64_t bytes, int64_t largest) {
-  require_shared_memory(bytes, "head size", HS);
-  throw Error("head size " + std::to_string(HS) + " is too large for " + step +
-              ", which keeps O in registers and takes at most " + std::to_string(largest) +
-              "; take --kernel q_outer.");
+void require_head_size(int64_t HS, const char* step, int64_t largest) {
+  if (HS > largest)
+    throw Error("head size " + std::to_string(HS) + " is too large for " + step +
+                ", which takes at most " + std::to_string(largest) + "; take --kernel " +
+                (HS <= 256 ? "by_shape." : "q_outer."));
 }
 
 unsigned query_blocks(const Attention& shape, int64_t Br) {

@@ -95,7 +95,9 @@ void body(Chapter& chapter) {
                    {"Tq", Tq},
                    {"Tk", Tk},
                    {"HS", HS},
-                   {"Br", HS > 64 ? 64 : 128},  // of step 3
+                   {"Br", HS > 64   ? 32
+                          : HS > 32 ? 64
+                                    : 128},  // of steps 6 to 9
                    {"HeadRows", tiles_of_heads(shape).rows},
                    {"Rows", split.rows},
                    {"Parts", split.parts}});

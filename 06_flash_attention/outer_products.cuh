@@ -1,13 +1,35 @@
-// Sums of outer products as steps 9 and 10 take them: as in step 8, but of any length, and of any
-// number of columns a thread.
+// Sums of outer products as steps 15 and 16 take them: as in step 14, but of any length, and of any
+// number of columns a thread; and the tile of both where registers or shared memory are short.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include "common/kernel/vector4.cuh"
+#include "pieces.cuh"
 #include "thread_rows.cuh"
 
 namespace tutorial::flash_attention {
+
+/// Which thread has what, as in step 14, but 8×4 elements of S, and QUERIES rows in a tile. HS
+/// columns of the tile are the least multiple of 32 that holds the head; zeros stand past its last.
+template <int HEAD_SIZE, int QUERIES>
+struct FourColumns : QuadLanes<16> {
+  static constexpr bool EXACT = false;
+  static constexpr int HS = HEAD_SIZE, Br = QUERIES, TX = 16, THREADS = Br / ROWS * TX;
+  static constexpr int COLS = 4, Bc = COLS * TX, O_COLS = HS / TX;
+  // A piece is (Bc, WIDTH) of K or (V_KEYS, D) of V: keys that stand side by side in P, which are
+  // every fourth one of the tile. D is a power of two, for the copies.
+  static constexpr int PIECES = 4, WIDTH = HS / PIECES, V_KEYS = Bc / PIECES, KEY_STEP = COLS;
+  static constexpr int D = HS <= 32 ? 32 : HS <= 64 ? 64 : HS <= 128 ? 128 : 256;
+  using VOrder = InOrder;
+  static __device__ int first_key(int n) { return n; }
+  static constexpr int PARTS = Br == 128 || D >= 128 ? 2 : 1;  // a piece's copies begin in so many
+  static constexpr int Q_STRIDE = Br + 4, K_STRIDE = Bc + 4, P_STRIDE = Br + 8;
+  static constexpr int K_FLOATS = WIDTH * K_STRIDE;
+  static constexpr int BUFFER = K_FLOATS > V_KEYS* D ? K_FLOATS : V_KEYS* D;
+  static constexpr int64_t BYTES =
+      int64_t{sizeof(float)} * (HS * Q_STRIDE + Bc * P_STRIDE + 2 * BUFFER);
+};
 
 /// How many steps of `length` are unrolled: an even number that divides it, up to 16 if there is
 /// one above 6, else half of it.
@@ -52,7 +74,7 @@ __device__ void add_outer_products(float (&sums)[ROWS][N], const float* left, co
       for (int r = 0; r < ROWS; ++r)
 #pragma unroll
         for (int n = 0; n < N; ++n) {
-          const int c = r % 2 == 0 ? n : N - 1 - n;  // to and fro, as in step 6
+          const int c = r % 2 == 0 ? n : N - 1 - n;  // to and fro, as in step 12
           sums[r][c] += a[i % 2][r] * b[i % 2][c];
         }
     }

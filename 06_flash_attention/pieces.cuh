@@ -1,45 +1,66 @@
-// How steps 4 to 10 bring K and V into shared memory: in pieces, asynchronously.
+// How steps 10 to 16 bring K and V into shared memory: in pieces, asynchronously; and the sizes of
+// their tiles.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "common/kernel/async_copy.cuh"
 #include "common/kernel/vector4.cuh"
+#include "launch_checks.hpp"
 #include "thread_rows.cuh"
 
 namespace tutorial::flash_attention {
 
-inline constexpr int Br = 128;    // queries of a block
-inline constexpr int PIECE = 64;  // columns of K, or keys of V, that come at a time
-
-/// The sizes of a block's tiles. D is the head size, padded with zeros; TX threads share a row.
-template <int HEAD_SIZE>
+/// The sizes of a block's tiles: Br queries, Bc keys, D columns, the head size padded with zeros.
+/// TX threads share a row. K and V come in PIECES each: a piece is (Bc, WIDTH) of K, a part of the
+/// columns, or (V_KEYS, D) of V, a part of the keys.
+template <int HEAD_SIZE, int QUERIES, int KEYS, int LANES, int OF_A_TILE>
 struct PieceSizes {
-  static constexpr int D = HEAD_SIZE;
-  static constexpr int TX = D <= 64 ? 8 : 16, THREADS = Br / ROWS * TX;
-  static constexpr int COLS = 8, Bc = COLS * TX;  // columns of S: of a thread, of a tile
-  static constexpr int O_COLS = D / TX;           // columns of O of a thread
-  // A piece is (Bc, WIDTH) of K, or (PIECE, D) of V; a tile of K or V has as many of either.
-  static constexpr int WIDTH = D < PIECE ? D : PIECE;
-  static constexpr int PIECES = D / WIDTH;
-  static_assert(PIECES * PIECE == Bc, "a tile of V has as many pieces as one of K");
+  static constexpr int D = HEAD_SIZE, Br = QUERIES, Bc = KEYS, TX = LANES, PIECES = OF_A_TILE;
+  static constexpr int THREADS = Br / ROWS * TX;
+  static constexpr int COLS = Bc / TX, O_COLS = D / TX;  // columns of S and of O of a thread
+  static constexpr int WIDTH = D / PIECES, V_KEYS = Bc / PIECES;
+  /// A piece's copies can begin in so many parts: each has a copy of 16 bytes for each thread.
+  static constexpr int MOST_PARTS = std::min(Bc * WIDTH, V_KEYS* D) / (4 * THREADS);
 };
 
-/// Where they lie in steps 4 to 7: two buffers, each with place for a piece of K or of V, behind Q
-/// and P, all in the order of their rows. Rows of Q and K have 4 floats more than they need, as in
-/// step 3; 16 more in P also keep apart the stores of step 6, those of 8 lanes go to 2 rows of P.
-template <int HEAD_SIZE>
-struct RowMajorPieces : PieceSizes<HEAD_SIZE> {
-  using Sizes = PieceSizes<HEAD_SIZE>;
+// The tiles of steps 10 to 14. The largest is for as much shared memory as an H100 has, the middle
+// one for 99 KB, the small one for 64 KB; where one would serve another's purpose, it does.
+template <int D>
+using LargeSizes = PieceSizes<D, 128, D <= 64 ? 64 : 128, D <= 64 ? 8 : 16, D <= 64 ? 1 : 2>;
+template <int D>
+using MiddleSizes = std::conditional_t<D == 32, LargeSizes<D>,
+                                       PieceSizes<D, D == 64 ? 128 : 64, 64, D == 64 ? 8 : 16, 2>>;
+template <int D>
+using SmallSizes = std::conditional_t<D == 32, PieceSizes<D, 128, 32, 8, 1>,
+                                      PieceSizes<D, 64, 64, 16, D == 64 ? 2 : 8>>;
+
+/// Calls launch with Tile<Sizes> for the least of 32, 64, 128 columns that hold the head size, and
+/// the largest sizes that the device has shared memory for. Refuses a larger head size.
+template <template <class Sizes> class Tile, template <int D> class Middle = MiddleSizes,
+          template <int D> class Small = SmallSizes, class Launch>
+void with_tile(int64_t HS, const char* step, const Launch& launch) {
+  with_padded_head_size(HS, step, [&]<int D>() {
+    with_first_that_fits<Tile<LargeSizes<D>>, Tile<Middle<D>>, Tile<Small<D>>>(
+        shared_memory_limit(), launch);
+  });
+}
+
+/// Where they lie in steps 10 to 13: two buffers, each with place for a piece of K or of V, behind
+/// Q and P, all in the order of their rows. Rows of Q and K have 4 floats more than they need, as
+/// before; 16 more in P also keep apart the stores of step 12, those of 8 lanes go to 2 rows of P.
+template <class Sizes>
+struct RowMajorPieces : Sizes {
   static constexpr int Q_STRIDE = Sizes::D + 4, K_STRIDE = Sizes::WIDTH + 4;
   static constexpr int P_STRIDE = Sizes::Bc + 16;
   static constexpr int BUFFER = Sizes::Bc * K_STRIDE;
-  static_assert(PIECE * Sizes::D <= BUFFER, "V's pieces are a little smaller");
-  static constexpr int64_t bytes(int64_t columns) {
-    return int64_t{sizeof(float)} * (Br * (columns + 4) + Br * P_STRIDE + 2 * BUFFER);
-  }
+  static_assert(Sizes::V_KEYS * Sizes::D <= BUFFER, "V's pieces are a little smaller");
+  static constexpr int64_t BYTES =
+      int64_t{sizeof(float)} * (Sizes::Br * (Q_STRIDE + P_STRIDE) + 2 * BUFFER);
 };
 
 /// Rows keep their order on the way to shared memory.
@@ -47,7 +68,7 @@ struct InOrder {
   __device__ int operator()(int r) const { return r; }
 };
 
-/// From step 6 on lanes side by side find side by side what they want, of each 4·TX rows lane tx
+/// From step 12 on lanes side by side find side by side what they want, of each 4·TX rows lane tx
 /// the four from 4·tx on: row quad_column(tx, c) goes to row c·TX + tx.
 template <int TX>
 struct ByLane {
@@ -66,7 +87,8 @@ template <int HEIGHT, int WIDTH, int VEC, int THREADS, PastLastRow PAST = PastLa
           int PARTS = 1, class Order = InOrder>
 __device__ void fetch(float* tile, int stride, const float* from, int length, int64_t rows,
                       int cols, Order place = {}, int part = 0) {
-  constexpr int ACROSS = WIDTH / VEC, STEP = THREADS / ACROSS;
+  constexpr int ACROSS = WIDTH / VEC < THREADS ? WIDTH / VEC : THREADS, STEP = THREADS / ACROSS;
+  static_assert(STEP <= HEIGHT / PARTS, "each thread has something to do in each part");
   const int r0 = threadIdx.x / ACROSS, col = threadIdx.x % ACROSS * VEC;
   const int last = static_cast<int>(rows < HEIGHT ? rows : HEIGHT) - 1;
   float* const to = tile + place(r0) * stride + col;
@@ -75,18 +97,21 @@ __device__ void fetch(float* tile, int stride, const float* from, int length, in
     // r0 and r have no bit in common, so place(r0 + r) = place(r0) + place(r).
     const int r = part * (HEIGHT / PARTS) + i, row = r0 + r;
     const bool repeat = PAST == PastLastRow::repeated && row > last;
-    copy_async<VEC>(to + place(r) * stride, from + (repeat ? last : row) * length + col,
-                    (repeat || row <= last) && col < cols);
+#pragma unroll
+    for (int c = 0; c < WIDTH; c += ACROSS * VEC)
+      copy_async<VEC>(to + place(r) * stride + c, from + (repeat ? last : row) * length + col + c,
+                      (repeat || row <= last) && col + c < cols);
   }
 }
 
-/// The same from step 8 on, 4 bytes at a time, but element (r, c) goes to row c and column r of the
-/// tile: 8 lanes copy 32 bytes of a row, and columns up to the next multiple of 8. WHOLE: all
+/// The same from step 14 on, 4 bytes at a time, but element (r, c) goes to row c and column r of
+/// the tile: 8 lanes copy 32 bytes of a row, and columns up to the next multiple of 8. WHOLE: all
 /// columns exist.
 template <int HEIGHT, int WIDTH, bool WHOLE, int THREADS, PastLastRow PAST = PastLastRow::zeros,
           int PARTS = 1>
 __device__ void fetch_transposed(float* tile, int stride, const float* from, int length,
                                  int64_t rows, int cols, int part = 0) {
+  static_assert(THREADS / 8 <= HEIGHT / PARTS, "each thread has something to do in each part");
   const int r0 = threadIdx.x / 8, col = threadIdx.x % 8;
   const int last = static_cast<int>(rows < HEIGHT ? rows : HEIGHT) - 1;
   float* const to = tile + col * stride + r0;
@@ -99,22 +124,6 @@ __device__ void fetch_transposed(float* tile, int stride, const float* from, int
       copy_async<1>(to + c * stride + r, from + (repeat ? last : row) * length + col + c,
                     (repeat || row <= last) && (WHOLE || col + c < cols));
   }
-}
-
-/// Now what was fetched is in shared memory for all threads, and all are done with what they read
-/// before: its place may be filled again.
-__device__ inline void finish_fetch() {
-  __pipeline_commit();
-  __pipeline_wait_prior(0);  // this thread's copies
-  __syncthreads();           // and everyone else's
-}
-
-/// Whether 16 bytes can be copied at a time: all rows of all tensors begin at multiples of 16
-/// bytes.
-inline bool rows_begin_aligned(int64_t HS, const float* q, const float* k, const float* v,
-                               const float* out) {
-  return rows_are_aligned(q, HS) && rows_are_aligned(k, HS) && rows_are_aligned(v, HS) &&
-         rows_are_aligned(out, HS);
 }
 
 }  // namespace tutorial::flash_attention

@@ -33,7 +33,7 @@ struct Offsets {
   int64_t q = 0, k = 0, v = 0, out = 0, lse = 0, scratch = 0;
 };
 
-/// The largest head size that the step takes on every device: more do not fit into its registers.
+/// The largest head size that the step takes on every device: its tiles have no more columns.
 /// Steps 1 and 2 have no such limit.
 int64_t largest_head_size(const Step<Launcher>& step);
 /// A head size like this one for which the step has a kernel of its own: large_heads has none up to

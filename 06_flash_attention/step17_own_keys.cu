@@ -1,14 +1,16 @@
-// Step 12 = step 11 + the query heads that share a head of K and V are rows of the same tiles:
-// their keys and values are read once for all of them.
+// Step 17 = another kernel, for few queries, as in decoding: a tile has 4 to 32 rows of Q, and each
+// warp goes through keys of its own, by turns. It copies them, waits for them and multiplies them
+// on its own; what the warps have is added up at the end. Kept: the online softmax, O in registers.
 //
-// FLOP            as step 9, for tiles of 4, 8, 16 or 32 rows
-// global memory   reads Q and writes O once; reads K and V once for each ⌈NH·Tq/(NH_kv·Rows)⌉ tiles
-//                 of rows
-// asked for       loads 4·B·NH·Tq·HS + 8·B·NH_kv·Tk·HS·⌈NH·Tq/(NH_kv·Rows)⌉ bytes, less what a
-//                 causal mask hides, stores 4·B·NH·Tq·(HS + 1) bytes
-// shared memory   as step 11
-// block           as step 11, for a tile of rows
-// H200            0.101 ms for a query on 4096 keys, B 8, 32 heads on 8, HS 128
+// FLOP            as step 15, for tiles of 4, 8, 16 or 32 queries
+// global memory   reads Q and writes O once; reads K and V once for each ⌈Tq/HeadRows⌉ tiles of
+//                 queries of each query head
+// asked for       loads 4·B·NH·Tq·HS + 8·B·NH·Tk·HS·⌈Tq/HeadRows⌉ bytes, less what a causal mask
+//                 hides, stores 4·B·NH·Tq·(HS + 1) bytes
+// shared memory   of each warp 16 keys of K, 16 of V, and P; and Q: 72,832 bytes for HS = 128 and 4
+//                 rows
+// block           128 threads, 256 for 8 rows if 64 < HS ≤ 128, for a tile of queries
+// H200            0.144 ms for a query on 4096 keys, B 8, 32 heads on 8, HS 128; step 14: 1.51 ms
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
@@ -25,31 +27,27 @@ namespace {
 /// The rows and keys of a block.
 template <class Tile>
 struct Place {
-  int64_t head, row;        // of K and V; the block's first row, of a head's group·Tq
+  int64_t head, row;        // of K and V; the block's first row, of a head's Tq
   int rows;                 // how many rows
   int64_t row_of_q;         // the first one among all rows of q
   int64_t not_masked, end;  // keys that all rows see; keys past `end` no row sees
 
   __device__ explicit Place(const Attention& shape) {
-    const int64_t of_head = shape.group() * shape.Tq, tiles = ceil_div(of_head, Tile::RT);
+    const int64_t tiles = ceil_div(shape.Tq, Tile::RT), of_q = blockIdx.x / tiles;
     row = blockIdx.x % tiles * Tile::RT;
-    head = blockIdx.x / tiles;
-    rows = static_cast<int>(of_head - row < Tile::RT ? of_head - row : Tile::RT);
-    row_of_q = head * of_head + row;
-    // The queries of a group's heads lie one after another: row r has query r % Tq. A tile with
-    // rows of two heads has the last query of one, and the first of the other.
-    const int64_t first = row % shape.Tq, last = first + rows - 1;
-    const bool two_heads = last >= shape.Tq;
-    not_masked = shape.visible_keys(two_heads ? 0 : first);
-    end = shape.visible_keys(two_heads ? shape.Tq - 1 : last);
+    head = of_q / shape.group();
+    rows = static_cast<int>(shape.Tq - row < Tile::RT ? shape.Tq - row : Tile::RT);
+    row_of_q = of_q * shape.Tq + row;
+    not_masked = shape.visible_keys(row);
+    end = shape.visible_keys(row + rows - 1);
   }
 };
 
 template <class Tile>
 __global__ void __launch_bounds__(Tile::THREADS, 1)
-    group_rows_kernel(Attention shape, float scale, bool aligned, const float* __restrict__ q,
-                      const float* __restrict__ k, const float* __restrict__ v,
-                      float* __restrict__ out, float* __restrict__ lse) {
+    own_keys_kernel(Attention shape, float scale, bool aligned, const float* __restrict__ q,
+                    const float* __restrict__ k, const float* __restrict__ v,
+                    float* __restrict__ out, float* __restrict__ lse) {
   constexpr int RT = Tile::RT, D = Tile::D, STRIDE = Tile::STRIDE, STEP = Tile::WARPS * KEYS;
   extern __shared__ __align__(16) float shared[];
   const int warp = threadIdx.x / WARP;
@@ -109,12 +107,12 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
 
 }  // namespace
 
-void group_rows(const Attention& shape, const float* q, const float* k, const float* v, float* out,
-                float* lse, float*) {
+void own_keys(const Attention& shape, const float* q, const float* k, const float* v, float* out,
+              float* lse, float*) {
   require_valid(shape);
-  const RowTiles tiles = tiles_of_groups(shape);
-  with_few_rows(shape.HS, tiles.rows, "group_rows", [&]<class Tile>() {
-    const auto kernel = group_rows_kernel<Tile>;
+  const RowTiles tiles = tiles_of_heads(shape);
+  with_few_rows(shape.HS, tiles.rows, "own_keys", [&]<class Tile>() {
+    const auto kernel = own_keys_kernel<Tile>;
     allow_shared_memory(kernel, Tile::bytes, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
     const bool aligned = rows_are_aligned(k, shape.HS) && rows_are_aligned(v, shape.HS);

@@ -1,5 +1,5 @@
-// Step 14 = steps 10 and 13, each where it is faster: step 13 where blocks of 128 queries would
-// leave more than half of the threads without a query, else step 10 (paths.hpp).
+// Step 20 = steps 16 and 19, each where it is faster: step 19 where blocks of 128 queries would
+// leave more than half of the threads without a query, else step 16 (paths.hpp).
 //
 // FLOP            of the step that it takes
 // global memory   of the step that it takes

@@ -1,11 +1,11 @@
-// Step 6 = step 5 + operands that are there in time: reads of shared memory begin a round before
+// Step 12 = step 11 + operands that are there in time: reads of shared memory begin a round before
 // their products, and take half as many turns, because the lanes of a warp are arranged for them.
 //
-// FLOP            as step 5
-// global memory   as step 4
+// FLOP            as step 11
+// global memory   as step 10
 // asked for       loads 4·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, about half of Tk's part if causal,
 //                 stores 4·B·NH·Tq·(HS + 1) bytes
-// shared memory   as step 4
+// shared memory   as step 10
 // block           128 threads, 256 if HS > 64, for 128 queries of a head
 // H200            0.374 ms for B 8, NH 12, T 1024, HS 64 causal, 149 % of chapter 05
 #include "06_flash_attention.hpp"
@@ -19,13 +19,12 @@
 namespace tutorial::flash_attention {
 namespace {
 
-/// Which thread has what: a warp has rows side by side, as in step 5. A read of 16 bytes by a warp
+/// Which thread has what: a warp has rows side by side, as in step 11. A read of 16 bytes by a warp
 /// takes two turns if in each half of the warp lanes l and l ^ 1, or l and l ^ 2, want the same;
 /// else four. So tx begins at bit 1 of the lane, and ty takes the rest. Of each 4·TX columns of S a
 /// thread has 4 side by side, to store them as one float4 of P.
-template <int HEAD_SIZE>
-struct PairedLanes : RowMajorPieces<HEAD_SIZE> {
-  using Sizes = PieceSizes<HEAD_SIZE>;
+template <class Sizes>
+struct PairedLanes : RowMajorPieces<Sizes> {
   static constexpr int TX = Sizes::TX, TY = WARP / TX, WARP_ROWS = ROWS * TY;
   static constexpr int UNROLL = Sizes::D <= 64 ? 4 : 2;  // for 128, 4 do not fit into the registers
   static __device__ int lane() { return threadIdx.x % WARP; }
@@ -81,29 +80,29 @@ __device__ void online_softmax(float (&S)[ROWS][Tile::COLS], OutputRows<Tile::O_
   }
 }
 
-/// O_i = O_i + P_ij·V_j, a piece of the keys: (Br, PIECE) by (PIECE, D).
+/// O_i = O_i + P_ij·V_j, a piece of the keys: (Br, V_KEYS) by (V_KEYS, D).
 template <class Tile>
 __device__ void add_values(float (&O)[ROWS][Tile::O_COLS], const float* P_ij, const float* V_j) {
   const auto read = [&](int key) {
     return read_values<Tile::TX, Tile::O_COLS>(&V_j[key * Tile::D], Tile::D, Tile::tx());
   };
-  add_products<Tile, PIECE, Tile::P_STRIDE>(O, P_ij, read);
+  add_products<Tile, Tile::V_KEYS, Tile::P_STRIDE>(O, P_ij, read);
 }
 
 /// VEC: how many floats are copied at a time, and stored: 4, or 1 where rows begin anywhere.
-template <int D, int VEC>
-__global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
+template <class Tile, int VEC>
+__global__ void __launch_bounds__(Tile::THREADS, Tile::D <= 64 ? 2 : 1)
     read_ahead_kernel(Attention shape, float scale, const float* __restrict__ q,
                       const float* __restrict__ k, const float* __restrict__ v,
                       float* __restrict__ out, float* __restrict__ lse) {
-  using Tile = PairedLanes<D>;
-  constexpr int Bc = Tile::Bc, WIDTH = Tile::WIDTH, PIECES = Tile::PIECES, THREADS = Tile::THREADS;
+  constexpr int D = Tile::D, Br = Tile::Br, Bc = Tile::Bc, WIDTH = Tile::WIDTH,
+                PIECES = Tile::PIECES, THREADS = Tile::THREADS;
   extern __shared__ __align__(16) float shared[];
   float* const Q_i = shared;                          // (Br, D)
   float* const P_ij = Q_i + Br * Tile::Q_STRIDE;      // (Br, Bc)
-  float* const buffers = P_ij + Br * Tile::P_STRIDE;  // two: (Bc, WIDTH) of K, or (PIECE, D) of V
+  float* const buffers = P_ij + Br * Tile::P_STRIDE;  // two: (Bc, WIDTH) of K, or (V_KEYS, D) of V
 
-  // As in step 3, the blocks with the most keys start first.
+  // As in step 8, the blocks with the most keys start first.
   const int HS = static_cast<int>(shape.HS);
   const int64_t Tq = shape.Tq, Tk = shape.Tk, heads = shape.B * shape.NH;
   const int64_t head = blockIdx.x % heads, kv_head = head / shape.group();
@@ -118,7 +117,7 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
   const int64_t i_end = i0 + Br < Tq ? i0 + Br : Tq, warp_row = i0 + Tile::warp_row();
   const int tiles = static_cast<int>(ceil_div(shape.visible_keys(i_end - 1), Bc));
   const int pieces =
-      static_cast<int>(ceil_div(shape.visible_keys(warp_row + Tile::WARP_ROWS - 1), PIECE));
+      static_cast<int>(ceil_div(shape.visible_keys(warp_row + Tile::WARP_ROWS - 1), Tile::V_KEYS));
   const int not_masked = static_cast<int>(shape.visible_keys(warp_row) / Bc);
 
   // A tile's pieces take turns in the two buffers: first K's, then V's.
@@ -129,8 +128,8 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
                                    Tk - key, HS - piece * WIDTH, ByLane<Tile::TX>{});
   };
   const auto fetch_v = [&](int j, int piece) {
-    const int64_t key = int64_t{j} * Bc + piece * PIECE;
-    fetch<PIECE, D, VEC, THREADS>(buffer(PIECES + piece), D, v + key * HS, HS, Tk - key, HS);
+    const int64_t key = int64_t{j} * Bc + piece * Tile::V_KEYS;
+    fetch<Tile::V_KEYS, D, VEC, THREADS>(buffer(PIECES + piece), D, v + key * HS, HS, Tk - key, HS);
   };
 
   fetch<Br, D, VEC, THREADS>(Q_i, Tile::Q_STRIDE, q + i0 * HS, HS, Tq - i0, HS);
@@ -160,7 +159,7 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
       else if (j + 1 < tiles)
         fetch_k(j + 1, 0);
       if (j * PIECES + piece < pieces)
-        add_values<Tile>(rows.O, P_ij + piece * PIECE, buffer(PIECES + piece));
+        add_values<Tile>(rows.O, P_ij + piece * Tile::V_KEYS, buffer(PIECES + piece));
     }
   }
   store_rows<Tile, VEC>(out, lse, rows, i0, Tq, HS, scale);
@@ -171,13 +170,12 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
 void read_ahead(const Attention& shape, const float* q, const float* k, const float* v, float* out,
                 float* lse, float*) {
   require_valid(shape);
-  with_padded_head_size(shape.HS, "read_ahead", PairedLanes<128>::bytes, [&]<int D>() {
-    using Tile = PairedLanes<D>;
+  with_tile<PairedLanes>(shape.HS, "read_ahead", [&]<class Tile>() {
     const bool aligned = rows_begin_aligned(shape.HS, q, k, v, out);
-    const auto kernel = aligned ? read_ahead_kernel<D, 4> : read_ahead_kernel<D, 1>;
-    allow_shared_memory(kernel, Tile::bytes(D), "head size", shape.HS);
+    const auto kernel = aligned ? read_ahead_kernel<Tile, 4> : read_ahead_kernel<Tile, 1>;
+    allow_shared_memory(kernel, Tile::BYTES, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
-    kernel<<<query_blocks(shape, Br), Tile::THREADS, Tile::bytes(D)>>>(
+    kernel<<<query_blocks(shape, Tile::Br), Tile::THREADS, Tile::BYTES>>>(
         shape, LOG2_E * score_scale(shape), q, k, v, out, lse);
     CUDA_CHECK_LAUNCH();
   });

@@ -1,12 +1,12 @@
-// Step 10 = step 9 for head sizes up to 256: above 128 a tile has half as many keys, so that a
+// Step 16 = step 15 for head sizes up to 256: above 128 a tile has half as many keys, so that a
 // thread has registers for 16 columns of O, and shared memory has room for Q.
 //
-// FLOP            as step 9, for HS rounded up to a multiple of 32 above 128
-// global memory   as step 9
+// FLOP            as step 15, for HS rounded up to a multiple of 32 above 128
+// global memory   as step 15
 // asked for       loads 4·B·NH·HS·(Tq + (Tk + 64·⌈Tk/64⌉)·⌈Tq/128⌉) bytes if HS > 128, about half
 //                 of Tk's part if causal, stores 4·B·NH·Tq·(HS + 1) bytes
-// shared memory   as step 9 up to 128; 204,800 bytes for HS = 256
-// block           as step 9; 256 threads above 128
+// shared memory   as step 15 up to 128; 204,800 bytes for HS = 256
+// block           as step 15; 256 threads above 128
 // H200            3.60 ms for B 2, NH 32, T 2048, HS 256 causal, 105 % of chapter 05
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"
@@ -19,37 +19,19 @@
 namespace tutorial::flash_attention {
 namespace {
 
-/// Which thread has what, as in step 9, for a multiple of 32. HS columns of the tile are the least
-/// that hold the head; zeros stand past its last. A thread has 8×4 elements of S, not 8×8.
-template <int HEAD_SIZE>
-struct LargeRows : QuadLanes<16> {
-  static constexpr int HS = HEAD_SIZE, D = 256, TX = 16, THREADS = Br / ROWS * TX;
-  static constexpr int COLS = 4, Bc = COLS * TX, O_COLS = HS / TX;
-  // A piece is (Bc, WIDTH) of K or (V_KEYS, D) of V: keys that stand side by side in P, which are
-  // every fourth one of the tile.
-  static constexpr int PIECES = 4, WIDTH = HS / PIECES, V_KEYS = Bc / PIECES, KEY_STEP = COLS;
-  static constexpr int PARTS = 2;  // a piece's copies begin in so many parts
-  static constexpr int Q_STRIDE = Br + 4, K_STRIDE = Bc + 4, P_STRIDE = Br + 8;
-  static constexpr int K_FLOATS = WIDTH * K_STRIDE;
-  static constexpr int BUFFER = K_FLOATS > V_KEYS* D ? K_FLOATS : V_KEYS* D;
-  static constexpr int64_t bytes(int64_t columns) {
-    return int64_t{sizeof(float)} * (columns * Q_STRIDE + Bc * P_STRIDE + 2 * BUFFER);
-  }
-};
-
 template <class Tile>
 __global__ void __launch_bounds__(Tile::THREADS, 1)
     large_heads_kernel(Attention shape, float scale, const float* __restrict__ q,
                        const float* __restrict__ k, const float* __restrict__ v,
                        float* __restrict__ out, float* __restrict__ lse) {
-  constexpr int COLUMNS = Tile::HS, D = Tile::D, Bc = Tile::Bc, WIDTH = Tile::WIDTH,
+  constexpr int COLUMNS = Tile::HS, D = Tile::D, Br = Tile::Br, Bc = Tile::Bc, WIDTH = Tile::WIDTH,
                 PIECES = Tile::PIECES, THREADS = Tile::THREADS;
   extern __shared__ __align__(16) float shared[];
   float* const Q_t = shared;                          // (COLUMNS, Br)
   float* const P_t = Q_t + COLUMNS * Tile::Q_STRIDE;  // (Bc, Br)
   float* const buffers = P_t + Bc * Tile::P_STRIDE;   // two: (WIDTH, Bc) of K, or (V_KEYS, D) of V
 
-  // As in step 3, the blocks with the most keys start first.
+  // As in step 8, the blocks with the most keys start first.
   const int HS = static_cast<int>(shape.HS);
   const int64_t Tq = shape.Tq, Tk = shape.Tk, heads = shape.B * shape.NH;
   const int64_t head = blockIdx.x % heads, kv_head = head / shape.group();
@@ -128,22 +110,26 @@ void large_heads(const Attention& shape, const float* q, const float* k, const f
                  float* lse, float* scratch) {
   require_valid(shape);
   const int64_t HS = shape.HS;
-  if (HS > 256) refuse_head_size(HS, "large_heads", LargeRows<256>::bytes(HS), 256);
+  require_head_size(HS, "large_heads", 256);
   if (HS <= 128) return head_sizes(shape, q, k, v, out, lse, scratch);
   if (HS % 8 != 0 || !rows_begin_aligned(HS, q, k, v, out))
     return q_outer(shape, q, k, v, out, lse, scratch);
   const auto launch = [&]<class Tile>() {
     const auto kernel = large_heads_kernel<Tile>;
-    allow_shared_memory(kernel, Tile::bytes(Tile::HS), "head size", HS);
+    allow_shared_memory(kernel, Tile::BYTES, "head size", HS);
     if (shape.rows() == 0) return;
-    kernel<<<query_blocks(shape, Br), Tile::THREADS, Tile::bytes(Tile::HS)>>>(
+    kernel<<<query_blocks(shape, Tile::Br), Tile::THREADS, Tile::BYTES>>>(
         shape, LOG2_E * score_scale(shape), q, k, v, out, lse);
     CUDA_CHECK_LAUNCH();
   };
-  if (HS <= 160) return launch.template operator()<LargeRows<160>>();
-  if (HS <= 192) return launch.template operator()<LargeRows<192>>();
-  if (HS <= 224) return launch.template operator()<LargeRows<224>>();
-  launch.template operator()<LargeRows<256>>();
+  const auto with_columns = [&]<int COLUMNS>() {
+    with_first_that_fits<FourColumns<COLUMNS, 128>, FourColumns<COLUMNS, 32>,
+                         FourColumns<COLUMNS, 16>>(shared_memory_limit(), launch);
+  };
+  if (HS <= 160) return with_columns.template operator()<160>();
+  if (HS <= 192) return with_columns.template operator()<192>();
+  if (HS <= 224) return with_columns.template operator()<224>();
+  with_columns.template operator()<256>();
 }
 
 }  // namespace tutorial::flash_attention

@@ -1,14 +1,17 @@
-// Step 7 = step 6 + copies that begin a few at a time, amid the products: a warp that begins all of
-// a piece's at once, right after the barrier, multiplies nothing until they are on their way.
+// Step 13 = step 12 + copies that begin a few at a time, amid the products: a warp that begins all
+// of a piece's at once, right after the barrier, multiplies nothing until they are on their way.
 //
-// FLOP            as step 5
-// global memory   as step 4, but in whole tiles of 64 keys, or 128 for HS > 64: a key past the last
+// FLOP            as step 11
+// global memory   as step 10, but in whole tiles of 64 keys, or 128 for HS > 64: a key past the
+// last
 //                 is replaced by the last, which costs no test
 // asked for       loads 4·B·NH·HS·(Tq + 128·⌈Tk/64⌉·⌈Tq/128⌉) bytes if HS ≤ 64, about half of Tk's
 //                 part if causal, stores 4·B·NH·Tq·(HS + 1) bytes
-// shared memory   as step 4
+// shared memory   as step 10
 // block           128 threads, 256 if HS > 64, for 128 queries of a head
 // H200            0.380 ms for B 8, NH 12, T 1024, HS 64 causal, 147 % of chapter 05
+#include <algorithm>
+
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
@@ -20,14 +23,13 @@
 namespace tutorial::flash_attention {
 namespace {
 
-/// Which thread has what, as in step 6.
-template <int HEAD_SIZE>
-struct PairedLanes : RowMajorPieces<HEAD_SIZE> {
-  using Sizes = PieceSizes<HEAD_SIZE>;
+/// Which thread has what, as in step 12.
+template <class Sizes>
+struct PairedLanes : RowMajorPieces<Sizes> {
   static constexpr int TX = Sizes::TX, TY = WARP / TX, WARP_ROWS = ROWS * TY;
   // A piece's copies begin in so many parts. For 128, a fourth of the products, unrolled, does not
   // fit into the registers.
-  static constexpr int PARTS = Sizes::D <= 64 ? 4 : 8;
+  static constexpr int PARTS = std::min(Sizes::D <= 64 ? 4 : 8, Sizes::MOST_PARTS);
   static __device__ int lane() { return threadIdx.x % WARP; }
   static __device__ int tx() { return lane() / 2 % TX; }
   static __device__ int ty() { return lane() / (2 * TX) * 2 + lane() % 2; }
@@ -88,30 +90,30 @@ __device__ void online_softmax(float (&S)[ROWS][Tile::COLS], OutputRows<Tile::O_
   }
 }
 
-/// O_i = O_i + P_ij·V_j, a piece of the keys: (Br, PIECE) by (PIECE, D).
+/// O_i = O_i + P_ij·V_j, a piece of the keys: (Br, V_KEYS) by (V_KEYS, D).
 template <class Tile, class Begin>
 __device__ void add_values(float (&O)[ROWS][Tile::O_COLS], const float* P_ij, const float* V_j,
                            Begin begin) {
   const auto read = [&](int key) {
     return read_values<Tile::TX, Tile::O_COLS>(&V_j[key * Tile::D], Tile::D, Tile::tx());
   };
-  add_products<Tile, PIECE, Tile::P_STRIDE>(O, P_ij, read, begin);
+  add_products<Tile, Tile::V_KEYS, Tile::P_STRIDE>(O, P_ij, read, begin);
 }
 
 /// VEC: how many floats are copied at a time, and stored: 4, or 1 where rows begin anywhere.
-template <int D, int VEC>
-__global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
+template <class Tile, int VEC>
+__global__ void __launch_bounds__(Tile::THREADS, Tile::D <= 64 ? 2 : 1)
     spread_copies_kernel(Attention shape, float scale, const float* __restrict__ q,
                          const float* __restrict__ k, const float* __restrict__ v,
                          float* __restrict__ out, float* __restrict__ lse) {
-  using Tile = PairedLanes<D>;
-  constexpr int Bc = Tile::Bc, WIDTH = Tile::WIDTH, PIECES = Tile::PIECES, THREADS = Tile::THREADS;
+  constexpr int D = Tile::D, Br = Tile::Br, Bc = Tile::Bc, WIDTH = Tile::WIDTH,
+                PIECES = Tile::PIECES, THREADS = Tile::THREADS;
   extern __shared__ __align__(16) float shared[];
   float* const Q_i = shared;                          // (Br, D)
   float* const P_ij = Q_i + Br * Tile::Q_STRIDE;      // (Br, Bc)
-  float* const buffers = P_ij + Br * Tile::P_STRIDE;  // two: (Bc, WIDTH) of K, or (PIECE, D) of V
+  float* const buffers = P_ij + Br * Tile::P_STRIDE;  // two: (Bc, WIDTH) of K, or (V_KEYS, D) of V
 
-  // As in step 3, the blocks with the most keys start first.
+  // As in step 8, the blocks with the most keys start first.
   const int HS = static_cast<int>(shape.HS);
   const int64_t Tq = shape.Tq, Tk = shape.Tk, heads = shape.B * shape.NH;
   const int64_t head = blockIdx.x % heads, kv_head = head / shape.group();
@@ -126,7 +128,7 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
   const int64_t i_end = i0 + Br < Tq ? i0 + Br : Tq, warp_row = i0 + Tile::warp_row();
   const int tiles = static_cast<int>(ceil_div(shape.visible_keys(i_end - 1), Bc));
   const int pieces =
-      static_cast<int>(ceil_div(shape.visible_keys(warp_row + Tile::WARP_ROWS - 1), PIECE));
+      static_cast<int>(ceil_div(shape.visible_keys(warp_row + Tile::WARP_ROWS - 1), Tile::V_KEYS));
   const int not_masked = static_cast<int>(shape.visible_keys(warp_row) / Bc);
 
   // Tile j's pieces, 0 … PIECES − 1 of K, then as many of V, take turns in the two buffers. The one
@@ -136,13 +138,13 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
     if (piece == 2 * PIECES) ++j, piece = 0;
     if (j >= tiles) return;
     const bool of_k = piece < PIECES;
-    const int64_t key = int64_t{j} * Bc + (of_k ? 0 : (piece - PIECES) * PIECE);
+    const int64_t key = int64_t{j} * Bc + (of_k ? 0 : (piece - PIECES) * Tile::V_KEYS);
     if (of_k)
       fetch<Bc, WIDTH, VEC, THREADS, PastLastRow::repeated, Tile::PARTS>(
           buffer(piece), Tile::K_STRIDE, k + key * HS + piece * WIDTH, HS, Tk - key,
           HS - piece * WIDTH, ByLane<Tile::TX>{}, part);
     else
-      fetch<PIECE, D, VEC, THREADS, PastLastRow::repeated, Tile::PARTS>(
+      fetch<Tile::V_KEYS, D, VEC, THREADS, PastLastRow::repeated, Tile::PARTS>(
           buffer(piece), D, v + key * HS, HS, Tk - key, HS, InOrder{}, part);
   };
   const auto begin_all = [&](int j, int piece) {
@@ -173,7 +175,7 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
       const auto begin_next = [&](int part) { begin(j, piece + 1, part); };
       const int n = piece - PIECES;
       if (j * PIECES + n < pieces)
-        add_values<Tile>(rows.O, P_ij + n * PIECE, buffer(piece), begin_next);
+        add_values<Tile>(rows.O, P_ij + n * Tile::V_KEYS, buffer(piece), begin_next);
       else
         begin_all(j, piece + 1);
     }
@@ -186,13 +188,12 @@ __global__ void __launch_bounds__(PieceSizes<D>::THREADS, D <= 64 ? 2 : 1)
 void spread_copies(const Attention& shape, const float* q, const float* k, const float* v,
                    float* out, float* lse, float*) {
   require_valid(shape);
-  with_padded_head_size(shape.HS, "spread_copies", PairedLanes<128>::bytes, [&]<int D>() {
-    using Tile = PairedLanes<D>;
+  with_tile<PairedLanes>(shape.HS, "spread_copies", [&]<class Tile>() {
     const bool aligned = rows_begin_aligned(shape.HS, q, k, v, out);
-    const auto kernel = aligned ? spread_copies_kernel<D, 4> : spread_copies_kernel<D, 1>;
-    allow_shared_memory(kernel, Tile::bytes(D), "head size", shape.HS);
+    const auto kernel = aligned ? spread_copies_kernel<Tile, 4> : spread_copies_kernel<Tile, 1>;
+    allow_shared_memory(kernel, Tile::BYTES, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
-    kernel<<<query_blocks(shape, Br), Tile::THREADS, Tile::bytes(D)>>>(
+    kernel<<<query_blocks(shape, Tile::Br), Tile::THREADS, Tile::BYTES>>>(
         shape, LOG2_E * score_scale(shape), q, k, v, out, lse);
     CUDA_CHECK_LAUNCH();
   });

@@ -1,0 +1,185 @@
+// Step 5 = step 4 with square patches, 4×4 of S and 4×8 of O a thread: what is read then serves the
+// most products. So 8 lanes share a row, where 32 did, and find its maximum and sum among
+// themselves; and 128 threads have twice as many queries.
+//
+// FLOP            as step 3
+// global memory   as step 2, but with tiles of 64 queries, which read K and V half as often
+// asked for       loads 4·B·NH·HS·(Tq + 2·Tk·⌈Tq/64⌉) bytes, about half of Tk's part if causal,
+//                 stores 4·B·NH·Tq·(HS + 1) bytes
+// shared memory   for S 8 reads of 16 bytes serve 128 FLOP, for O 12 serve 256. 45,056 bytes
+// block           128 threads for 64 queries of a head
+#include "06_flash_attention.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
+#include "launch_checks.hpp"
+#include "tiles.cuh"
+
+namespace tutorial::flash_attention {
+namespace {
+
+constexpr int WARPS = 4, THREADS = WARPS * WARP;
+constexpr int ROWS = 4, O_COLS = 8;  // of a thread's patch of O
+constexpr int Bc = 32;               // keys in a tile
+
+/// Which thread has what: TX lanes share ROWS rows of a tile of Br queries.
+struct SquareTile {
+  static constexpr int D = 64;  // the head size, padded with zeros
+  static constexpr int TX = D / O_COLS, TY = THREADS / TX;
+  static constexpr int COLS = Bc / TX;  // of a thread's patch of S
+  static constexpr int Br = ROWS * TY;
+  // Rows of P begin TX banks apart: what a warp stores, TX floats side by side in each of 32 / TX
+  // rows, goes to 32 banks.
+  static constexpr int STRIDE = padded_stride(D), P_STRIDE = Bc + TX;
+  static constexpr int64_t BYTES = ((Br + 2 * Bc) * STRIDE + Br * P_STRIDE) * sizeof(float);
+  static __device__ int tx() { return threadIdx.x % TX; }
+  static __device__ int row(int r) { return threadIdx.x / TX + TY * r; }
+  static __device__ int key(int c) { return tx() + TX * c; }
+  static __device__ int column(int n) { return quad_column<TX>(tx(), n); }  // of O
+};
+using Tile = SquareTile;
+
+/// A thread's rows: the maximum and the sum of each, the same in all lanes that share it, and the
+/// thread's columns of O, times l until the end.
+struct Rows {
+  float m[ROWS], l[ROWS], O[ROWS][O_COLS];
+};
+
+/// Line 8: S_ij = Q_i·K_jᵀ, the keys tx, tx + TX, … of the thread's rows.
+__device__ void add_scores(float (&S)[ROWS][Tile::COLS], const float* Q_i, const float* K_j) {
+  for (int d = 0; d < Tile::D; d += 4) {
+    float4 k4[Tile::COLS];
+#pragma unroll
+    for (int c = 0; c < Tile::COLS; ++c) k4[c] = load4(&K_j[Tile::key(c) * Tile::STRIDE + d]);
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+      const float4 q4 = load4(&Q_i[Tile::row(r) * Tile::STRIDE + d]);
+#pragma unroll
+      for (int c = 0; c < Tile::COLS; ++c) add_dot4(S[r][c], q4, k4[c]);
+    }
+  }
+}
+
+/// S = −∞ where the query may not look at the key. The tile begins at query i0 and key j0.
+__device__ void hide_masked(float (&S)[ROWS][Tile::COLS], const Attention& shape, int64_t i0,
+                            int64_t j0) {
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    const int64_t visible = shape.visible_keys(i0 + Tile::row(r)) - j0;
+#pragma unroll
+    for (int c = 0; c < Tile::COLS; ++c)
+      if (Tile::key(c) >= visible) S[r][c] = -INFINITY;
+  }
+}
+
+/// Line 9: the new maximum, and what the old one takes away from all that was summed. The weights
+/// of S go to P_ij.
+__device__ void online_softmax(const float (&S)[ROWS][Tile::COLS], Rows& rows, float* P_ij,
+                               float scale) {
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    float m_new = -INFINITY, l_new = 0.0f;
+#pragma unroll
+    for (int c = 0; c < Tile::COLS; ++c) m_new = fmaxf(m_new, scale * S[r][c]);
+    m_new = fmaxf(rows.m[r], row_max<Tile::TX>(m_new));
+#pragma unroll
+    for (int c = 0; c < Tile::COLS; ++c) {
+      const float p = exp_minus(scale * S[r][c], m_new);
+      P_ij[Tile::row(r) * Tile::P_STRIDE + Tile::key(c)] = p;
+      l_new += p;
+    }
+    const float rescale = exp_minus(rows.m[r], m_new);
+    rows.l[r] = rescale * rows.l[r] + row_sum<Tile::TX>(l_new);
+    rows.m[r] = m_new;
+#pragma unroll
+    for (int n = 0; n < O_COLS; ++n) rows.O[r][n] *= rescale;
+  }
+}
+
+/// Line 10: O_i = O_i + P_ij·V_j, the thread's rows and columns. Of these four are neighbours.
+__device__ void add_values(float (&O)[ROWS][O_COLS], const float* P_ij, const float* V_j) {
+  for (int c = 0; c < Bc; c += 4) {
+    float p[ROWS][4];
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) load4(p[r], &P_ij[Tile::row(r) * Tile::P_STRIDE + c]);
+#pragma unroll
+    for (int x = 0; x < 4; ++x) {
+      float v[O_COLS];
+#pragma unroll
+      for (int n = 0; n < O_COLS; n += 4)
+        load4(&v[n], &V_j[(c + x) * Tile::STRIDE + Tile::column(n)]);
+#pragma unroll
+      for (int r = 0; r < ROWS; ++r)
+#pragma unroll
+        for (int n = 0; n < O_COLS; ++n) O[r][n] += p[r][x] * v[n];
+    }
+  }
+}
+
+__global__ void __launch_bounds__(THREADS)
+    square_patch_kernel(Attention shape, float scale, const float* __restrict__ q,
+                        const float* __restrict__ k, const float* __restrict__ v,
+                        float* __restrict__ out, float* __restrict__ lse) {
+  constexpr int D = Tile::D, Br = Tile::Br, STRIDE = Tile::STRIDE;
+  const int HS = static_cast<int>(shape.HS);
+  const int64_t Tq = shape.Tq, Tk = shape.Tk, tiles = ceil_div(Tq, Br);
+  extern __shared__ __align__(16) float shared[];
+  float* const Q_i = shared;              // (Br, D)
+  float* const K_j = Q_i + Br * STRIDE;   // (Bc, D)
+  float* const V_j = K_j + Bc * STRIDE;   // (Bc, D)
+  float* const P_ij = V_j + Bc * STRIDE;  // (Br, Bc)
+
+  const int64_t head = blockIdx.x / tiles, kv_head = head / shape.group();
+  const int64_t i0 = blockIdx.x % tiles * Br;  // line 3
+  q += head * Tq * HS;
+  k += kv_head * Tk * HS;
+  v += kv_head * Tk * HS;
+  out += head * Tq * HS;
+  lse += head * Tq;
+
+  load_tile<WARPS>(Q_i, Br, D, STRIDE, q, i0, Tq, HS);  // line 4
+  Rows rows = {};                                       // line 5: O = 0, l = 0, m = −∞
+  for (float& m : rows.m) m = -INFINITY;
+
+  // Line 6, less the tiles that lie past the last key that any of these queries sees.
+  const int64_t last = (i0 + Br < Tq ? i0 + Br : Tq) - 1, keys = shape.visible_keys(last);
+  for (int64_t j0 = 0; j0 < keys; j0 += Bc) {
+    __syncthreads();  // all warps are done with the last K_j and V_j
+    load_tile<WARPS>(K_j, Bc, D, STRIDE, k, j0, Tk, HS);  // line 7
+    load_tile<WARPS>(V_j, Bc, D, STRIDE, v, j0, Tk, HS);
+    __syncthreads();
+
+    float S[ROWS][Tile::COLS] = {};
+    add_scores(S, Q_i, K_j);
+    hide_masked(S, shape, i0, j0);
+    online_softmax(S, rows, P_ij, scale);
+    __syncwarp();  // a warp's rows of P_ij are its own
+    add_values(rows.O, P_ij, V_j);
+  }
+
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {  // lines 12 to 15: O / l, and L = m + log l
+    const int64_t i = i0 + Tile::row(r);
+    if (i >= Tq) break;
+    const float inverse = rows.l[r] == 0.0f ? 0.0f : 1 / rows.l[r];  // 0: the query sees no key
+#pragma unroll
+    for (int n = 0; n < O_COLS; ++n) {
+      const int column = Tile::column(n);
+      if (column < HS) out[i * HS + column] = rows.O[r][n] * inverse;
+    }
+    if (Tile::tx() == 0) lse[i] = rows.m[r] + logf(rows.l[r]);
+  }
+}
+
+}  // namespace
+
+void square_patch(const Attention& shape, const float* q, const float* k, const float* v,
+                  float* out, float* lse, float*) {
+  require_valid(shape);
+  require_head_size(shape.HS, "square_patch", Tile::D);
+  if (shape.rows() * shape.HS == 0) return;
+  square_patch_kernel<<<query_blocks(shape, Tile::Br), THREADS, Tile::BYTES>>>(
+      shape, score_scale(shape), q, k, v, out, lse);
+  CUDA_CHECK_LAUNCH();
+}
+
+}  // namespace tutorial::flash_attention
