@@ -85,6 +85,7 @@ __global__ void __launch_bounds__(THREADS)
 
     // Line 8: S_ij = Q_i·K_jᵀ, the keys tx, tx + TX, … of the thread's rows.
     float s[ROWS][COLS] = {};
+#pragma unroll 4
     for (int d = 0; d < D; d += 4) {
 #pragma unroll
       for (int t = 0; t < ROWS; ++t) {
@@ -130,6 +131,7 @@ __global__ void __launch_bounds__(THREADS)
     // Line 10: O_i = e^(m_i − m_new)·O_i + P_ij·V_j, of columns that are neighbours in fours.
     finish_fetch();                        // V_j is there, and all warps are done with K_j
     if (j0 + Bc < keys) begin_k(j0 + Bc);  // the next one: it comes while O is computed
+#pragma unroll 2
     for (int c = 0; c < Bc; c += 4) {
       float p[ROWS][4];
 #pragma unroll

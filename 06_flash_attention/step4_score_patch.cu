@@ -66,6 +66,7 @@ __global__ void __launch_bounds__(THREADS)
 
     // Line 8: S_ij = Q_i·K_jᵀ, the keys tx, tx + TX, … of the thread's rows.
     float s[ROWS][COLS] = {};
+#pragma unroll 4
     for (int d = 0; d < D; d += 4) {
 #pragma unroll
       for (int t = 0; t < ROWS; ++t) {

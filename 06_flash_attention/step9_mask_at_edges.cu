@@ -79,6 +79,7 @@ __global__ void __launch_bounds__(THREADS)
 
     // Line 8: S_ij = Q_i·K_jᵀ, the keys tx, tx + TX, … of the thread's rows.
     float s[ROWS][COLS] = {};
+#pragma unroll 4
     for (int d = 0; d < D; d += 4) {
 #pragma unroll
       for (int t = 0; t < ROWS; ++t) {
@@ -123,6 +124,7 @@ __global__ void __launch_bounds__(THREADS)
 
     // Line 10: O_i = e^(m_i − m_new)·O_i + P_ij·V_j, of columns that are neighbours in fours.
     __syncwarp();  // a warp's rows of P_ij are its own
+#pragma unroll 2
     for (int c = 0; c < Bc; c += 4) {
       float p[ROWS][4];
 #pragma unroll
