@@ -67,12 +67,14 @@ __global__ void __launch_bounds__(THREADS)
     float s[ROWS][COLS] = {};
 #pragma unroll 4
     for (int d = 0; d < D; d += 4) {
+      float4 k4[COLS];
+#pragma unroll
+      for (int c = 0; c < COLS; ++c) k4[c] = load4(&K_j[(tx + TX * c) * stride + d]);
 #pragma unroll
       for (int t = 0; t < ROWS; ++t) {
         const float4 q4 = load4(&Q_i[(ty + TY * t) * stride + d]);
 #pragma unroll
-        for (int c = 0; c < COLS; ++c)
-          add_dot4(s[t][c], q4, load4(&K_j[(tx + TX * c) * stride + d]));
+        for (int c = 0; c < COLS; ++c) add_dot4(s[t][c], q4, k4[c]);
       }
     }
 
