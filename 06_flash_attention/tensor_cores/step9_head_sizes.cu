@@ -5,6 +5,7 @@
 // FLOP            as step 6, for HS padded to 16 where step 8 has 64 or 128
 // global memory   as step 5
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
+//                 (the small tile ⌈Tq/64⌉)
 // shared memory   2·(128 + 4·Bc)·D bytes, with tiles of Bc = 64 keys, 128 if HS ≤ 64: 81,920 for
 //                 HS = 64, 98,304 for HS = 128, 196,608 for HS = 256; where a block may not have
 //                 as many, 2·(64 + 4·32)·D, 98,304 for HS = 256
