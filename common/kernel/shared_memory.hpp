@@ -4,7 +4,9 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "common/kernel/check.hpp"
@@ -20,11 +22,16 @@ inline int device_attribute(cudaDeviceAttr attribute) {
   return value;
 }
 
+/// Launchers take the device to have no more than that. No constant, for the tests' sake:
+/// SmallSharedMemory (testing.hpp) lowers it, and the tiles for smaller devices run on any device.
+inline int64_t shared_memory_cap = std::numeric_limits<int64_t>::max();
+
 /// The most shared memory, in bytes, that a block may have on this device if its kernel asks: 64 KB
 /// with compute capability 7.5, 99 KB with 8.6, 8.9 and 12.0, 163 KB with 8.0, 227 KB with 9.0 and
 /// 10.0 (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
 inline int64_t shared_memory_limit() {
-  return device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  return std::min<int64_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin),
+                           shared_memory_cap);
 }
 
 /// The rule for tiles: the first one that fits. Calls launch.operator()<Tile>() with the first of

@@ -18,6 +18,7 @@
 #include "common/data/random.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
+#include "common/kernel/shared_memory.hpp"
 #include "common/kernel/step.hpp"
 
 namespace tutorial {
@@ -78,6 +79,18 @@ class SmallGrid {
 
  private:
   const GridLimit before_;
+};
+
+/// As long as it lives, launchers take the device to allow no more than `bytes` of shared memory a
+/// block: so tiles for smaller devices run on every device.
+class SmallSharedMemory {
+ public:
+  explicit SmallSharedMemory(int64_t bytes) : before_(std::exchange(shared_memory_cap, bytes)) {}
+  ~SmallSharedMemory() { shared_memory_cap = before_; }
+  SmallSharedMemory(const SmallSharedMemory&) = delete;
+
+ private:
+  const int64_t before_;
 };
 
 /// 0, 1, …, count - 1: all rows, for references that compute the rows they are asked for.

@@ -5,6 +5,8 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "common/testing/testing.hpp"
+
 namespace tutorial {
 namespace {
 
@@ -41,6 +43,20 @@ TEST_CASE("a block that wants more shared memory than the device has is refused"
       Catch::Matchers::Message("it needs " + std::to_string(limit + 1) +
                                " bytes of shared memory a block; this device allows " +
                                std::to_string(limit) + ": take less."));
+}
+
+TEST_CASE("a test can take any device for a smaller one") {
+  const int64_t limit = shared_memory_limit();
+  {
+    const SmallSharedMemory small(limit - 1);
+    CHECK(shared_memory_limit() == limit - 1);
+    CHECK_THROWS_AS(require_shared_memory(limit, "it", "take less"), DeviceTooSmall);
+    const SmallSharedMemory smaller(1000);
+    CHECK(shared_memory_limit() == 1000);
+  }
+  CHECK(shared_memory_limit() == limit);
+  const SmallSharedMemory larger(limit + 1);  // than the device: changes nothing
+  CHECK(shared_memory_limit() == limit);
 }
 
 }  // namespace
