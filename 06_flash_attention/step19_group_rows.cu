@@ -115,10 +115,10 @@ void group_rows(const Attention& shape, const float* q, const float* k, const fl
   const RowTiles tiles = tiles_of_groups(shape);
   with_few_rows(shape.HS, tiles.rows, "group_rows", [&]<class Tile>() {
     const auto kernel = group_rows_kernel<Tile>;
-    allow_shared_memory(kernel, Tile::bytes, "head size", shape.HS);
+    allow_shared_memory(kernel, Tile::BYTES, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
     const bool aligned = rows_are_aligned(k, shape.HS) && rows_are_aligned(v, shape.HS);
-    kernel<<<grid_blocks(tiles.count), Tile::THREADS, Tile::bytes>>>(
+    kernel<<<grid_blocks(tiles.count), Tile::THREADS, Tile::BYTES>>>(
         shape, LOG2_E * score_scale(shape), aligned, q, k, v, out, lse);
     CUDA_CHECK_LAUNCH();
   });

@@ -160,7 +160,7 @@ void split_keys(const Attention& shape, const float* q, const float* k, const fl
   const Split split = split_here(shape);
   with_few_rows(shape.HS, split.rows, "split_keys", [&]<class Tile>() {
     const auto kernel = split_keys_kernel<Tile>;
-    allow_shared_memory(kernel, Tile::bytes, "head size", shape.HS);
+    allow_shared_memory(kernel, Tile::BYTES, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
     const bool is_all = split.parts == 1;
     const int64_t rows = split.parts * shape.rows();
@@ -171,7 +171,7 @@ void split_keys(const Attention& shape, const float* q, const float* k, const fl
                          .l = scratch + rows * (shape.HS + 1)};
     const float scale = LOG2_E * score_scale(shape);
     const bool aligned = rows_are_aligned(k, shape.HS) && rows_are_aligned(v, shape.HS);
-    kernel<<<grid_blocks(split.count * split.parts), Tile::THREADS, Tile::bytes>>>(
+    kernel<<<grid_blocks(split.count * split.parts), Tile::THREADS, Tile::BYTES>>>(
         shape, parts, scale, aligned, q, k, v);
     CUDA_CHECK_LAUNCH();
     if (is_all) return;

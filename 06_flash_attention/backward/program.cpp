@@ -91,6 +91,7 @@ void body(Chapter& chapter) {
                    {"Tq", Tq},
                    {"Tk", Tk},
                    {"HS", HS},
+                   {"s", square_size(HS)},
                    {"b", tile_rows(HS)},
                    {"parts", tiles_at_a_time(shape)}});
   Attention nothing = shape;
