@@ -63,9 +63,9 @@ void require_valid(const Attention& shape);
 using Launcher = void(const Attention& shape, const float* q, const float* k, const float* v,
                       float* out, float* lse, float* scratch);
 
-Launcher kv_outer, q_outer, score_patch, output_patch, square_patch, any_head_size, mask_at_edges,
-    longest_first, two_buffers, larger_tiles, less_work, read_ahead, spread_copies, outer_products,
-    head_sizes, large_heads, own_keys, group_rows, split_keys, by_shape;
+Launcher kv_outer, q_outer, vector_reads, score_patch, output_patch, square_patch, any_head_size,
+    longest_first, mask_at_edges, two_buffers, larger_tiles, less_work, read_ahead, spread_copies,
+    outer_products, head_sizes, large_heads, own_keys, group_rows, split_keys, by_shape;
 
 /// How many floats `scratch` has to have on this device: rows() do for all steps but split_keys.
 int64_t scratch_floats(const Attention& shape);
@@ -77,24 +77,25 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "q_outer",
      .launch = q_outer,
      .idea = "queries outside: O, m, l stay on the chip (FlashAttention 2)"},
+    {.name = "vector_reads",
+     .launch = vector_reads,
+     .idea = "reads of 16 bytes for S; smaller heads are padded to 64"},
     {.name = "score_patch",
      .launch = score_patch,
-     .idea = "four scores of S a thread at once: each read of K serves four"},
-    {.name = "output_patch",
-     .launch = output_patch,
-     .idea = "O in registers: four rows by two columns a thread"},
+     .idea = "1×4 scores a thread: 8 lanes share a row, where 32 did"},
+    {.name = "output_patch", .launch = output_patch, .idea = "O in registers: 1×8 of it a thread"},
     {.name = "square_patch",
      .launch = square_patch,
-     .idea = "4x4 of S and 4x8 of O a thread: 8 lanes share a row"},
+     .idea = "four rows a thread: 4×4 of S and 4×8 of O"},
     {.name = "any_head_size",
      .launch = any_head_size,
      .idea = "a template: tiles for head sizes up to 32, 64 and 128"},
-    {.name = "mask_at_edges",
-     .launch = mask_at_edges,
-     .idea = "the mask is asked only on the diagonal and in the last tile"},
     {.name = "longest_first",
      .launch = longest_first,
      .idea = "the blocks with the most keys start first"},
+    {.name = "mask_at_edges",
+     .launch = mask_at_edges,
+     .idea = "the mask is asked only on the diagonal and in the last tile"},
     {.name = "two_buffers",
      .launch = two_buffers,
      .idea = "K and V arrive while the products before them are computed"},

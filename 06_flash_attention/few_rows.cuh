@@ -1,4 +1,4 @@
-// Words of steps 11 to 13, where a tile has few rows of Q, and each warp goes through keys of its
+// Words of steps 18 to 20, where a tile has few rows of Q, and each warp goes through keys of its
 // own.
 #pragma once
 
@@ -167,7 +167,7 @@ __device__ void add_values(Rows& rows, const float* P_t, const float* V, int HS)
     for (int r = 0; r < Tile::N; ++r)
 #pragma unroll
       for (int n = 0; n < COLUMNS; ++n) {
-        const int d = r % 2 == 0 ? n : COLUMNS - 1 - n;  // to and fro, as in step 6
+        const int d = r % 2 == 0 ? n : COLUMNS - 1 - n;  // to and fro, as in step 13
         rows.O[r][d] += p[r] * v[d];
       }
   }

@@ -97,7 +97,7 @@ void body(Chapter& chapter) {
                    {"HS", HS},
                    {"Br", HS > 64   ? 32
                           : HS > 32 ? 64
-                                    : 128},  // of steps 6 to 9
+                                    : 128},  // of steps 7 to 10
                    {"HeadRows", tiles_of_heads(shape).rows},
                    {"Rows", split.rows},
                    {"Parts", split.parts}});

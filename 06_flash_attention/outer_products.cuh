@@ -1,4 +1,4 @@
-// Sums of outer products as steps 15 and 16 take them: as in step 14, but of any length, and of any
+// Sums of outer products as steps 16 and 17 take them: as in step 15, but of any length, and of any
 // number of columns a thread; and the tile of both where registers or shared memory are short.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace tutorial::flash_attention {
 
-/// Which thread has what, as in step 14, but 8×4 elements of S, and QUERIES rows in a tile. HS
+/// Which thread has what, as in step 15, but 8×4 elements of S, and QUERIES rows in a tile. HS
 /// columns of the tile are the least multiple of 32 that holds the head; zeros stand past its last.
 template <int HEAD_SIZE, int QUERIES>
 struct FourColumns : QuadLanes<16> {
@@ -74,7 +74,7 @@ __device__ void add_outer_products(float (&sums)[ROWS][N], const float* left, co
       for (int r = 0; r < ROWS; ++r)
 #pragma unroll
         for (int n = 0; n < N; ++n) {
-          const int c = r % 2 == 0 ? n : N - 1 - n;  // to and fro, as in step 12
+          const int c = r % 2 == 0 ? n : N - 1 - n;  // to and fro, as in step 13
           sums[r][c] += a[i % 2][r] * b[i % 2][c];
         }
     }

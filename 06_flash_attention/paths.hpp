@@ -1,4 +1,4 @@
-// How steps 17 to 19 cut a problem up, and which problems step 20 gives them: arithmetic on the
+// How steps 18 to 20 cut a problem up, and which problems step 21 gives them: arithmetic on the
 // host, so that tests can look at both sides of every rule.
 #pragma once
 

@@ -1,4 +1,4 @@
-// How steps 10 to 16 bring K and V into shared memory: in pieces, asynchronously; and the sizes of
+// How steps 11 to 17 bring K and V into shared memory: in pieces, asynchronously; and the sizes of
 // their tiles.
 #pragma once
 
@@ -28,7 +28,7 @@ struct PieceSizes {
   static constexpr int MOST_PARTS = std::min(Bc * WIDTH, V_KEYS* D) / (4 * THREADS);
 };
 
-// The tiles of steps 10 to 14. The largest is for as much shared memory as an H100 has, the middle
+// The tiles of steps 11 to 15. The largest is for as much shared memory as an H100 has, the middle
 // one for 99 KB, the small one for 64 KB; where one would serve another's purpose, it does.
 template <int D>
 using LargeSizes = PieceSizes<D, 128, D <= 64 ? 64 : 128, D <= 64 ? 8 : 16, D <= 64 ? 1 : 2>;
@@ -50,9 +50,9 @@ void with_tile(int64_t HS, const char* step, const Launch& launch) {
   });
 }
 
-/// Where they lie in steps 10 to 13: two buffers, each with place for a piece of K or of V, behind
+/// Where they lie in steps 11 to 14: two buffers, each with place for a piece of K or of V, behind
 /// Q and P, all in the order of their rows. Rows of Q and K have 4 floats more than they need, as
-/// before; 16 more in P also keep apart the stores of step 12, those of 8 lanes go to 2 rows of P.
+/// before; 16 more in P also keep apart the stores of step 13, those of 8 lanes go to 2 rows of P.
 template <class Sizes>
 struct RowMajorPieces : Sizes {
   static constexpr int Q_STRIDE = Sizes::D + 4, K_STRIDE = Sizes::WIDTH + 4;
@@ -68,7 +68,7 @@ struct InOrder {
   __device__ int operator()(int r) const { return r; }
 };
 
-/// From step 12 on lanes side by side find side by side what they want, of each 4·TX rows lane tx
+/// From step 13 on lanes side by side find side by side what they want, of each 4·TX rows lane tx
 /// the four from 4·tx on: row quad_column(tx, c) goes to row c·TX + tx.
 template <int TX>
 struct ByLane {
@@ -104,7 +104,7 @@ __device__ void fetch(float* tile, int stride, const float* from, int length, in
   }
 }
 
-/// The same from step 14 on, 4 bytes at a time, but element (r, c) goes to row c and column r of
+/// The same from step 15 on, 4 bytes at a time, but element (r, c) goes to row c and column r of
 /// the tile: 8 lanes copy 32 bytes of a row, and columns up to the next multiple of 8. WHOLE: all
 /// columns exist.
 template <int HEIGHT, int WIDTH, bool WHOLE, int THREADS, PastLastRow PAST = PastLastRow::zeros,

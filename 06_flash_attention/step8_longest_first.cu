@@ -2,15 +2,16 @@
 // have the most keys, so their blocks get the lowest numbers, and short ones fill the gaps at the
 // end.
 //
-// FLOP            as step 6
-// global memory   as step 6
+// FLOP            as step 7
+// global memory   as step 7
 // asked for       loads 4·B·NH·HS·(Tq + 2·Tk·⌈Tq/Br⌉) bytes, about half of Tk's part if causal,
 //                 stores 4·B·NH·Tq·(HS + 1) bytes
-// shared memory   as step 6
+// shared memory   as step 7
 // block           128 threads for Br queries of a head
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
+#include "common/kernel/vector4.cuh"
 #include "launch_checks.hpp"
 #include "tiles.cuh"
 
@@ -21,117 +22,32 @@ constexpr int WARPS = 4, THREADS = WARPS * WARP;
 constexpr int ROWS = 4, O_COLS = 8;  // of a thread's patch of O
 constexpr int Bc = 32;               // keys in a tile
 
-/// Which thread has what: TX lanes share ROWS rows of a tile of Br queries.
+/// What follows from D, the head size, padded with zeros to 32, 64 or 128.
 template <int HEAD_SIZE>
 struct SquareTile {
-  static constexpr int D = HEAD_SIZE;  // padded with zeros: 32, 64 or 128
-  static constexpr int TX = D / O_COLS, TY = THREADS / TX;
-  static constexpr int COLS = Bc / TX;  // of a thread's patch of S
-  static constexpr int Br = ROWS * TY;
-  // Rows of P begin TX banks apart: what a warp stores, TX floats side by side in each of 32 / TX
-  // rows, goes to 32 banks.
-  static constexpr int STRIDE = padded_stride(D), P_STRIDE = Bc + TX;
-  static constexpr int64_t BYTES = ((Br + 2 * Bc) * STRIDE + Br * P_STRIDE) * sizeof(float);
-  static __device__ int tx() { return threadIdx.x % TX; }
-  static __device__ int row(int r) { return threadIdx.x / TX + TY * r; }
-  static __device__ int key(int c) { return tx() + TX * c; }
-  static __device__ int column(int n) { return quad_column<TX>(tx(), n); }  // of O
+  static constexpr int D = HEAD_SIZE;
+  static constexpr int TX = D / O_COLS, TY = THREADS / TX;  // TX lanes share rows ty, ty + TY, …
+  static constexpr int COLS = Bc / TX;                      // of a thread's patch of S
+  static constexpr int Br = ROWS * TY;                      // queries in a tile
+  static constexpr int P_STRIDE = Bc + TX;  // so that what a warp stores goes to 32 different banks
+  static constexpr int64_t BYTES =
+      int64_t{sizeof(float)} * ((Br + 2 * Bc) * padded_stride(D) + Br * P_STRIDE);
 };
-
-/// A thread's rows: the maximum and the sum of each, the same in all lanes that share it, and the
-/// thread's columns of O, times l until the end.
-struct Rows {
-  float m[ROWS], l[ROWS], O[ROWS][O_COLS];
-};
-
-/// Line 8: S_ij = Q_i·K_jᵀ, the keys tx, tx + TX, … of the thread's rows.
-template <class Tile>
-__device__ void add_scores(float (&S)[ROWS][Tile::COLS], const float* Q_i, const float* K_j) {
-  for (int d = 0; d < Tile::D; d += 4) {
-    float4 k4[Tile::COLS];
-#pragma unroll
-    for (int c = 0; c < Tile::COLS; ++c) k4[c] = load4(&K_j[Tile::key(c) * Tile::STRIDE + d]);
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      const float4 q4 = load4(&Q_i[Tile::row(r) * Tile::STRIDE + d]);
-#pragma unroll
-      for (int c = 0; c < Tile::COLS; ++c) add_dot4(S[r][c], q4, k4[c]);
-    }
-  }
-}
-
-/// S = −∞ where the query may not look at the key. The tile begins at query i0 and key j0.
-template <class Tile>
-__device__ void hide_masked(float (&S)[ROWS][Tile::COLS], const Attention& shape, int64_t i0,
-                            int64_t j0) {
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r) {
-    const int64_t visible = shape.visible_keys(i0 + Tile::row(r)) - j0;
-#pragma unroll
-    for (int c = 0; c < Tile::COLS; ++c)
-      if (Tile::key(c) >= visible) S[r][c] = -INFINITY;
-  }
-}
-
-/// Line 9: the new maximum, and what the old one takes away from all that was summed. The weights
-/// of S go to P_ij.
-template <class Tile>
-__device__ void online_softmax(const float (&S)[ROWS][Tile::COLS], Rows& rows, float* P_ij,
-                               float scale) {
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r) {
-    float m_new = -INFINITY, l_new = 0.0f;
-#pragma unroll
-    for (int c = 0; c < Tile::COLS; ++c) m_new = fmaxf(m_new, scale * S[r][c]);
-    m_new = fmaxf(rows.m[r], row_max<Tile::TX>(m_new));
-#pragma unroll
-    for (int c = 0; c < Tile::COLS; ++c) {
-      const float p = exp_minus(scale * S[r][c], m_new);
-      P_ij[Tile::row(r) * Tile::P_STRIDE + Tile::key(c)] = p;
-      l_new += p;
-    }
-    const float rescale = exp_minus(rows.m[r], m_new);
-    rows.l[r] = rescale * rows.l[r] + row_sum<Tile::TX>(l_new);
-    rows.m[r] = m_new;
-#pragma unroll
-    for (int n = 0; n < O_COLS; ++n) rows.O[r][n] *= rescale;
-  }
-}
-
-/// Line 10: O_i = O_i + P_ij·V_j, the thread's rows and columns. Of these four are neighbours.
-template <class Tile>
-__device__ void add_values(float (&O)[ROWS][O_COLS], const float* P_ij, const float* V_j) {
-  for (int c = 0; c < Bc; c += 4) {
-    float p[ROWS][4];
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) load4(p[r], &P_ij[Tile::row(r) * Tile::P_STRIDE + c]);
-#pragma unroll
-    for (int x = 0; x < 4; ++x) {
-      float v[O_COLS];
-#pragma unroll
-      for (int n = 0; n < O_COLS; n += 4)
-        load4(&v[n], &V_j[(c + x) * Tile::STRIDE + Tile::column(n)]);
-#pragma unroll
-      for (int r = 0; r < ROWS; ++r)
-#pragma unroll
-        for (int n = 0; n < O_COLS; ++n) O[r][n] += p[r][x] * v[n];
-    }
-  }
-}
 
 template <class Tile>
 __global__ void __launch_bounds__(THREADS)
     longest_first_kernel(Attention shape, float scale, const float* __restrict__ q,
                          const float* __restrict__ k, const float* __restrict__ v,
                          float* __restrict__ out, float* __restrict__ lse) {
-  constexpr int D = Tile::D, Br = Tile::Br, STRIDE = Tile::STRIDE;
-  const int HS = static_cast<int>(shape.HS);
+  constexpr int D = Tile::D, TX = Tile::TX, TY = Tile::TY, COLS = Tile::COLS, Br = Tile::Br,
+                P_STRIDE = Tile::P_STRIDE;
+  const int HS = static_cast<int>(shape.HS), stride = padded_stride(D);
   const int64_t Tq = shape.Tq, Tk = shape.Tk, heads = shape.B * shape.NH;
   extern __shared__ __align__(16) float shared[];
   float* const Q_i = shared;              // (Br, D)
-  float* const K_j = Q_i + Br * STRIDE;   // (Bc, D)
-  float* const V_j = K_j + Bc * STRIDE;   // (Bc, D)
-  float* const P_ij = V_j + Bc * STRIDE;  // (Br, Bc)
+  float* const K_j = Q_i + Br * stride;   // (Bc, D)
+  float* const V_j = K_j + Bc * stride;   // (Bc, D)
+  float* const P_ij = V_j + Bc * stride;  // (Br, Bc)
 
   // Line 3, the last tiles of all heads first: they have the most keys, and started last they would
   // leave most of the GPU idle at the end.
@@ -142,39 +58,98 @@ __global__ void __launch_bounds__(THREADS)
   v += kv_head * Tk * HS;
   out += head * Tq * HS;
   lse += head * Tq;
+  const int tx = threadIdx.x % TX, ty = threadIdx.x / TX;
 
-  load_tile<WARPS>(Q_i, Br, D, STRIDE, q, i0, Tq, HS);  // line 4
-  Rows rows = {};                                       // line 5: O = 0, l = 0, m = −∞
-  for (float& m : rows.m) m = -INFINITY;
+  load_tile<WARPS>(Q_i, Br, D, stride, q, i0, Tq, HS);  // line 4
+  float m_i[ROWS], l_i[ROWS];                           // line 5: O = 0, l = 0, m = −∞
+  float O_i[ROWS][O_COLS] = {};                         // times l_i until the end
+#pragma unroll
+  for (int t = 0; t < ROWS; ++t) {
+    m_i[t] = -INFINITY;
+    l_i[t] = 0.0f;
+  }
 
   // Line 6, less the tiles that lie past the last key that any of these queries sees.
   const int64_t last = (i0 + Br < Tq ? i0 + Br : Tq) - 1, keys = shape.visible_keys(last);
-  const int64_t seen_by_all = shape.visible_keys(i0);  // keys that the first query sees
   for (int64_t j0 = 0; j0 < keys; j0 += Bc) {
     __syncthreads();  // all warps are done with the last K_j and V_j
-    load_tile<WARPS>(K_j, Bc, D, STRIDE, k, j0, Tk, HS);  // line 7
-    load_tile<WARPS>(V_j, Bc, D, STRIDE, v, j0, Tk, HS);
+    load_tile<WARPS>(K_j, Bc, D, stride, k, j0, Tk, HS);  // line 7
+    load_tile<WARPS>(V_j, Bc, D, stride, v, j0, Tk, HS);
     __syncthreads();
 
-    float S[ROWS][Tile::COLS] = {};
-    add_scores<Tile>(S, Q_i, K_j);
-    if (j0 + Bc > seen_by_all) hide_masked<Tile>(S, shape, i0, j0);
-    online_softmax<Tile>(S, rows, P_ij, scale);
+    // Line 8: S_ij = Q_i·K_jᵀ, the keys tx, tx + TX, … of the thread's rows.
+    float s[ROWS][COLS] = {};
+#pragma unroll 4
+    for (int d = 0; d < D; d += 4) {
+      float4 k4[COLS];
+#pragma unroll
+      for (int c = 0; c < COLS; ++c) k4[c] = load4(&K_j[(tx + TX * c) * stride + d]);
+#pragma unroll
+      for (int t = 0; t < ROWS; ++t) {
+        const float4 q4 = load4(&Q_i[(ty + TY * t) * stride + d]);
+#pragma unroll
+        for (int c = 0; c < COLS; ++c) add_dot4(s[t][c], q4, k4[c]);
+      }
+    }
+
+#pragma unroll
+    for (int t = 0; t < ROWS; ++t) {
+      const int r = ty + TY * t;
+
+      // Line 9: the new maximum, and what the old one takes away from all that was summed.
+      float m_new = m_i[t], l_ij = 0.0f;
+#pragma unroll
+      for (int c = 0; c < COLS; ++c) {
+        const bool seen = j0 + tx + TX * c < shape.visible_keys(i0 + r);
+        s[t][c] = seen ? s[t][c] * scale : -INFINITY;
+        m_new = fmaxf(m_new, s[t][c]);
+      }
+      m_new = row_max<TX>(m_new);
+      const float rescale = exp_minus(m_i[t], m_new);
+#pragma unroll
+      for (int c = 0; c < COLS; ++c) {
+        const float p = exp_minus(s[t][c], m_new);
+        P_ij[r * P_STRIDE + tx + TX * c] = p;
+        l_ij += p;
+      }
+      l_i[t] = rescale * l_i[t] + row_sum<TX>(l_ij);
+      m_i[t] = m_new;
+#pragma unroll
+      for (int n = 0; n < O_COLS; ++n) O_i[t][n] *= rescale;
+    }
+
+    // Line 10: O_i = e^(m_i − m_new)·O_i + P_ij·V_j, of columns that are neighbours in fours.
     __syncwarp();  // a warp's rows of P_ij are its own
-    add_values<Tile>(rows.O, P_ij, V_j);
+#pragma unroll 2
+    for (int c = 0; c < Bc; c += 4) {
+      float p[ROWS][4];
+#pragma unroll
+      for (int t = 0; t < ROWS; ++t) load4(p[t], &P_ij[(ty + TY * t) * P_STRIDE + c]);
+#pragma unroll
+      for (int x = 0; x < 4; ++x) {
+        float v_c[O_COLS];
+#pragma unroll
+        for (int n = 0; n < O_COLS; n += 4)
+          load4(&v_c[n], &V_j[(c + x) * stride + quad_column<TX>(tx, n)]);
+#pragma unroll
+        for (int t = 0; t < ROWS; ++t)
+#pragma unroll
+          for (int n = 0; n < O_COLS; ++n) O_i[t][n] += p[t][x] * v_c[n];
+      }
+    }
   }
 
 #pragma unroll
-  for (int r = 0; r < ROWS; ++r) {  // lines 12 to 15: O / l, and L = m + log l
-    const int64_t i = i0 + Tile::row(r);
-    if (i >= Tq) break;
-    const float inverse = rows.l[r] == 0.0f ? 0.0f : 1 / rows.l[r];  // 0: the query sees no key
+  for (int t = 0; t < ROWS; ++t) {  // lines 12 to 15: O / l, and L = m + log l
+    const int r = ty + TY * t;
+    if (i0 + r >= Tq) break;
+    const float inverse = l_i[t] == 0.0f ? 0.0f : 1 / l_i[t];  // 0: the query sees no key
 #pragma unroll
     for (int n = 0; n < O_COLS; ++n) {
-      const int column = Tile::column(n);
-      if (column < HS) out[i * HS + column] = rows.O[r][n] * inverse;
+      const int column = quad_column<TX>(tx, n);
+      if (column < HS) out[(i0 + r) * HS + column] = O_i[t][n] * inverse;
     }
-    if (Tile::tx() == 0) lse[i] = rows.m[r] + logf(rows.l[r]);
+    if (tx == 0) lse[i0 + r] = m_i[t] + logf(l_i[t]);
   }
 }
 

@@ -1,4 +1,4 @@
-// What steps do from step 10 on with the rows of S and O that a thread has in registers.
+// What steps do from step 11 on with the rows of S and O that a thread has in registers.
 //
 // `Place` says which thread has what, and each step has its own: Place::row(r) is the row, of a
 // block's tile, of a thread's register row r; Place::column(c) the same for S's columns;
@@ -34,8 +34,8 @@ struct OutputRows {
   }
 };
 
-/// Which rows and columns a lane has from step 14 on, where TX lanes share a row: lanes as in step
-/// 12, but rows and columns are four and four side by side.
+/// Which rows and columns a lane has from step 15 on, where TX lanes share a row: lanes as in step
+/// 13, but rows and columns are four and four side by side.
 template <int TX>
 struct QuadLanes {
   static constexpr int TY = WARP / TX, WARP_ROWS = ROWS * TY;
@@ -90,7 +90,7 @@ __device__ void multiply_add(float (&sums)[N], float4 left4, const Fragment<N>& 
     for (int c = 0; c < N; ++c) sums[c] += left[x] * right.at[x][c];
 }
 
-/// sums[c] += Σ left[x]·right[x][c], to and fro, in steps 12 and 13. An FFMA reads three registers.
+/// sums[c] += Σ left[x]·right[x][c], to and fro, in steps 13 and 14. An FFMA reads three registers.
 /// Here neighbours share left[x], and at the turns right's column: what the last instruction has
 /// read need not be read again.
 template <int N>
@@ -144,7 +144,7 @@ __device__ int spread_column(int tx, int c) {
   return c < N / 2 * 2 ? c / 2 * 2 * TX + 2 * tx + c % 2 : TX * c + tx;
 }
 
-/// The online softmax of steps 14 to 16, of a tile of scores; their weights go to P_t, (Bc, Br):
+/// The online softmax of steps 15 to 17, of a tile of scores; their weights go to P_t, (Bc, Br):
 /// key column(c) in row c·TX + tx. l keeps this thread's part of the sum alone, until the end.
 template <class Tile>
 __device__ void transposed_softmax(float (&S)[ROWS][Tile::COLS], OutputRows<Tile::O_COLS>& rows,
@@ -183,7 +183,7 @@ __device__ void store_row(float* row, const float (&O_r)[O_COLS], float factor, 
   }
 }
 
-/// Writes a thread's part of out and lse, from step 11 on: only now are the rows' sums added up.
+/// Writes a thread's part of out and lse, from step 12 on: only now are the rows' sums added up.
 template <class Place, int VEC, int O_COLS>
 __device__ void store_rows(float* out, float* lse, const OutputRows<O_COLS>& rows, int64_t i0,
                            int64_t Tq, int HS, float scale) {

@@ -1,4 +1,5 @@
-// Words of the road, steps 1 to 9: tiles in shared memory, exp, and what lanes do that share a row.
+// Words of the road, steps 1 to 10: tiles in shared memory, exp, and what lanes do that share a
+// row.
 #pragma once
 
 #include <cuda_runtime.h>

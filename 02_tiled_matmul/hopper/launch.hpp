@@ -7,13 +7,11 @@
 #include "common/kernel/check.hpp"
 #include "common/kernel/error.hpp"
 #include "common/kernel/grid.hpp"
+#include "common/kernel/shared_memory.hpp"
 #include "common/kernel/tensor_map.hpp"
 #include "hopper/hopper.hpp"
-#include "tensor_cores/launch_checks.hpp"
 
 namespace tutorial::tiled_matmul::hopper {
-
-using tensor_cores::allow_shared_memory, tensor_cores::device_attribute;
 
 /// Throws Error where there are no warpgroup products: they are on compute capability 9.0 alone.
 inline void require_sm_90a(const char* step) {

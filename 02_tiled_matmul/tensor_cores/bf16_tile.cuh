@@ -121,6 +121,13 @@ class TileCopies {
   const int row_ = threadIdx.x / ACROSS, col_ = threadIdx.x % ACROSS * WIDTH;  // in the tile
 };
 
+/// A ring of stages, of SIZE elements each: one is in use, the others are on their way. The first
+/// of several rings that fits is taken (common/kernel/shared_memory.hpp).
+template <int STAGES_, int SIZE>
+struct Ring {
+  static constexpr int STAGES = STAGES_, BYTES = STAGES * SIZE * sizeof(bf16);
+};
+
 /// Of a ring of stages: the one that is used after this one, and the one that was used before it.
 template <int STAGES>
 __device__ int stage_after(int stage) {

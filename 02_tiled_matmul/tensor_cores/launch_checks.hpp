@@ -3,36 +3,19 @@
 
 #include <string>
 
-#include "common/kernel/check.hpp"
 #include "common/kernel/error.hpp"
+#include "common/kernel/shared_memory.hpp"
 
 namespace tutorial::tiled_matmul::tensor_cores {
 
-inline int device_attribute(cudaDeviceAttr attribute) {
-  int device, value;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&value, attribute, device));
-  return value;
-}
-
 /// Throws Error where tensor cores do not take bf16, which began with compute capability 8.0, or
-/// where a block cannot have so much dynamic shared memory.
-inline void require_device(const char* step, int shared_bytes = 0) {
+/// where a block cannot have so much shared memory: the least that the step can do with.
+inline void require_device(const char* step, int64_t shared_bytes = 0) {
   if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 8)
     throw Error(std::string(step) +
                 " needs tensor cores that take bf16, of compute capability 8.0 or newer; take the "
                 "chapter's own steps, without --part");
-  const int allowed = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  if (shared_bytes > allowed)
-    throw DeviceTooSmall(std::string(step) + " needs " + std::to_string(shared_bytes) +
-                         " bytes of shared memory a block, and this device allows " +
-                         std::to_string(allowed) + "; take --kernel by_shape");
-}
-
-/// Lets a kernel have more than 48 KB of dynamic shared memory a block.
-template <class... Parameters>
-void allow_shared_memory(void (*kernel)(Parameters...), int bytes) {
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  require_shared_memory(shared_bytes, step, "take --kernel swizzled");
 }
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

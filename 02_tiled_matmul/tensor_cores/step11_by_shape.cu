@@ -3,7 +3,7 @@
 // FLOP            2·M·N·K
 // global memory   2·K·(M·N/BN + N·M/BM) + E·M·N bytes; BM × BN elements of C a block
 // asked for       loads 2·(M·LDA·⌈N/BN⌉ + K·LDB·⌈M/BM⌉) bytes, stores E·M·N bytes
-// shared memory   144 or 96 KB a block
+// shared memory   as in step 5; 96 KB for the small tile
 // block           256 threads for 128 × 256 elements of C, or 128 for 64 × 128
 // H200            0.0124 ms at 1024³, 67 % of cuBLAS; step 10 has 36 %
 #include <algorithm>
@@ -32,7 +32,7 @@ struct BlockTile {
   using TileA = Swizzled<BM, BK>;
   using TileB = Swizzled<BK, BN>;
   static constexpr int STAGE = TileA::SIZE + TileB::SIZE;
-  static constexpr int SHARED_BYTES = STAGES * STAGE * sizeof(bf16);
+  static constexpr int BYTES = STAGES * STAGE * sizeof(bf16);
 };
 struct Place {
   int64_t down, across;
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
     stage = next;
   }
   __syncthreads();  // nobody reads the tiles any more
-  static_assert(THREADS / 32 * STAGED<WN / 8> * sizeof(float) <= T::SHARED_BYTES);
+  static_assert(THREADS / 32 * STAGED<WN / 8> * sizeof(float) <= T::BYTES);
   store_wide(C, M, N, row0 + m, col0 + n, sum,
              reinterpret_cast<Out*>(shared) + warp * STAGED<WN / 8>, aligned_c);
 }
@@ -148,14 +148,15 @@ void launch(const Operands& x, Out* C, int64_t M, int64_t N, int64_t K) {
                       : width == 4 ? by_shape_kernel<T, 4, Out>
                       : width == 2 ? by_shape_kernel<T, 2, Out>
                                    : by_shape_kernel<T, 1, Out>;
-  allow_shared_memory(kernel, T::SHARED_BYTES);
+  allow_shared_memory(kernel, T::BYTES);
   const int64_t blocks = ceil_div(M, T::BM) * ceil_div(N, T::BN);
-  kernel<<<blocks, T::THREADS, T::SHARED_BYTES>>>(x.A, x.B, C, M, N, K, x.lda, x.ldb,
-                                                  rows_are_aligned(C, N));
+  kernel<<<blocks, T::THREADS, T::BYTES>>>(x.A, x.B, C, M, N, K, x.lda, x.ldb,
+                                           rows_are_aligned(C, N));
   CUDA_CHECK_LAUNCH();
 }
 
-using Large = BlockTile<128, 256, 64, 64, 3, 1>;  // step 8's
+using Large = BlockTile<128, 256, 64, 64, 3, 1>;      // step 8's …
+using TwoStages = BlockTile<128, 256, 64, 64, 2, 1>;  // … and where a block has 99 KB
 using Small = BlockTile<64, 128, 64, 32, 4, 2>;
 
 /// How long the busiest multiprocessor works, in units of the time that a Large block takes.
@@ -169,28 +170,28 @@ double rounds(int64_t blocks, int multiprocessors, int blocks_per_sm, double alo
 }  // namespace
 
 // Measured on an H200: a small block has a quarter of a large one's work. It takes 0.36 of its
-// time, and two at once take 0.65.
-bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int shared_bytes) {
-  if (Large::SHARED_BYTES > shared_bytes) return true;
+// time, and two at once take 0.65. (A multiprocessor has 1 KB more than one block may have.)
+bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int64_t shared_bytes) {
+  const bool share = 2 * Small::BYTES <= shared_bytes;
   const int64_t large = ceil_div(M, Large::BM) * ceil_div(N, Large::BN);
   const int64_t small = ceil_div(M, Small::BM) * ceil_div(N, Small::BN);
-  return rounds(small, multiprocessors, 2, 0.36, 0.65) < rounds(large, multiprocessors, 1, 1, 1);
+  return rounds(small, multiprocessors, share ? 2 : 1, 0.36, share ? 0.65 : 0.36) <
+         rounds(large, multiprocessors, 1, 1, 1);
 }
 
-// The rule: the tile with which the busiest multiprocessor is done first, of those that the device
-// has shared memory for; and step 10's for rows that are not aligned.
+// The rule: the tile with which the busiest multiprocessor is done first; of the large one as many
+// stages as fit, as in step 5; and step 10's for rows that are not aligned.
 void by_shape(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
-  require_device("by_shape", Small::SHARED_BYTES);
+  require_device("by_shape", Small::BYTES);
   if (M == 0 || N == 0) return;
   const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
-  const int shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   const Operands x = aligned_operands(A, B, M, N, K);
   std::visit(
       [&](auto* to) {
-        if (takes_small_tiles(M, N, multiprocessors, shared_bytes))
-          launch<Small>(x, to, M, N, K);
-        else
-          launch<Large>(x, to, M, N, K);
+        if (takes_small_tiles(M, N, multiprocessors, shared_memory_limit()))
+          return launch<Small>(x, to, M, N, K);
+        with_first_that_fits<Large, TwoStages>(shared_memory_limit(),
+                                               [&]<class T>() { launch<T>(x, to, M, N, K); });
       },
       C);
   release(x);

@@ -18,12 +18,13 @@ namespace {
 constexpr int BM = 128, BN = 256;  // the block's tile of C …
 constexpr int WM = 64, WN = 64;    // … and a warp's: 128 sums a thread, half of its registers
 constexpr int BK = 64;             // elements of K at a time: 48 KB for both tiles
-constexpr int STAGES = 3;          // one in use, two on their way: 144 of 227 KB
 constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
 
 using TileA = Swizzled<BM, BK>;
 using TileB = Swizzled<BK, BN>;
-constexpr int STAGE = TileA::SIZE + TileB::SIZE, SHARED_BYTES = STAGES * STAGE * sizeof(bf16);
+constexpr int STAGE = TileA::SIZE + TileB::SIZE;
+using ThreeStages = Ring<3, STAGE>;  // 144 of 227 KB
+using TwoStages = Ring<2, STAGE>;    // 96 of 99 KB
 
 /// sum += a·b, to and fro: from one product to the next a or b stays.
 __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const uint32_t (&a)[WM / 16][4],
@@ -39,7 +40,7 @@ __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const uint32_t (&a)[W
   }
 }
 
-template <int WIDTH, class Out>
+template <int STAGES, int WIDTH, class Out>
 __global__ void __launch_bounds__(THREADS, 1)
     fragments_ahead_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K) {
   extern __shared__ uint4 shared[];
@@ -114,18 +115,20 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 // The 16-byte path if the rows of A and of B both allow it, else an element at a time.
 void fragments_ahead(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
-  require_device("fragments_ahead", SHARED_BYTES);
+  require_device("fragments_ahead", TwoStages::BYTES);
   if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
-  std::visit(
-      [&]<class Out>(Out* to) {
-        const auto kernel =
-            aligned ? fragments_ahead_kernel<CHUNK, Out> : fragments_ahead_kernel<1, Out>;
-        allow_shared_memory(kernel, SHARED_BYTES);
-        kernel<<<blocks, THREADS, SHARED_BYTES>>>(A, B, to, M, N, K);
-      },
-      C);
+  with_first_that_fits<ThreeStages, TwoStages>(shared_memory_limit(), [&]<class R>() {
+    std::visit(
+        [&]<class Out>(Out* to) {
+          const auto kernel = aligned ? fragments_ahead_kernel<R::STAGES, CHUNK, Out>
+                                      : fragments_ahead_kernel<R::STAGES, 1, Out>;
+          allow_shared_memory(kernel, R::BYTES);
+          kernel<<<blocks, THREADS, R::BYTES>>>(A, B, to, M, N, K);
+        },
+        C);
+  });
   CUDA_CHECK_LAUNCH();
 }
 

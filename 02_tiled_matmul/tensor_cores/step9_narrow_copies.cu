@@ -21,14 +21,15 @@ namespace {
 constexpr int BM = 128, BN = 256;  // the block's tile of C …
 constexpr int WM = 64, WN = 64;    // … and a warp's: 128 sums a thread, half of its registers
 constexpr int BK = 64;             // elements of K at a time: 48 KB for both tiles
-constexpr int STAGES = 3;          // one in use, two on their way: 144 of 227 KB
 constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
 
 constexpr int GROUP = 8;  // tiles of C one below the other that come one after the other
 
 using TileA = Swizzled<BM, BK>;
 using TileB = Swizzled<BK, BN>;
-constexpr int STAGE = TileA::SIZE + TileB::SIZE, SHARED_BYTES = STAGES * STAGE * sizeof(bf16);
+constexpr int STAGE = TileA::SIZE + TileB::SIZE;
+using ThreeStages = Ring<3, STAGE>;  // 144 of 227 KB
+using TwoStages = Ring<2, STAGE>;    // 96 of 99 KB
 
 struct Place {
   int64_t down, across;
@@ -56,7 +57,7 @@ __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const uint32_t (&a)[W
   }
 }
 
-template <int WIDTH, class Out>
+template <int STAGES, int WIDTH, class Out>
 __global__ void __launch_bounds__(THREADS, 1)
     narrow_copies_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,
                          bool aligned_c) {
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     stage = next;
   }
   __syncthreads();  // nobody reads the tiles any more
-  static_assert(THREADS / 32 * STAGED<WN / 8> * sizeof(float) <= SHARED_BYTES);
+  static_assert(THREADS / 32 * STAGED<WN / 8> * sizeof(float) <= Ring<STAGES, STAGE>::BYTES);
   store_wide(C, M, N, row0 + m, col0 + n, sum,
              reinterpret_cast<Out*>(shared) + warp * STAGED<WN / 8>, aligned_c);
 }
@@ -137,20 +138,22 @@ __global__ void __launch_bounds__(THREADS, 1)
 // odd number of elements lies in a row, no copy is asynchronous: step 4's loads, an element at a
 // time.
 void narrow_copies(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
-  require_device("narrow_copies", SHARED_BYTES);
+  require_device("narrow_copies", TwoStages::BYTES);
   if (M == 0 || N == 0) return;
   const int width = std::min(copy_width(A, K), copy_width(B, N));
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
-  std::visit(
-      [&]<class Out>(Out* to) {
-        const auto kernel = width == 8   ? narrow_copies_kernel<8, Out>
-                            : width == 4 ? narrow_copies_kernel<4, Out>
-                            : width == 2 ? narrow_copies_kernel<2, Out>
-                                         : narrow_copies_kernel<1, Out>;
-        allow_shared_memory(kernel, SHARED_BYTES);
-        kernel<<<blocks, THREADS, SHARED_BYTES>>>(A, B, to, M, N, K, rows_are_aligned(to, N));
-      },
-      C);
+  with_first_that_fits<ThreeStages, TwoStages>(shared_memory_limit(), [&]<class R>() {
+    std::visit(
+        [&]<class Out>(Out* to) {
+          const auto kernel = width == 8   ? narrow_copies_kernel<R::STAGES, 8, Out>
+                              : width == 4 ? narrow_copies_kernel<R::STAGES, 4, Out>
+                              : width == 2 ? narrow_copies_kernel<R::STAGES, 2, Out>
+                                           : narrow_copies_kernel<R::STAGES, 1, Out>;
+          allow_shared_memory(kernel, R::BYTES);
+          kernel<<<blocks, THREADS, R::BYTES>>>(A, B, to, M, N, K, rows_are_aligned(to, N));
+        },
+        C);
+  });
   CUDA_CHECK_LAUNCH();
 }
 

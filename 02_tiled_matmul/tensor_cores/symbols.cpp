@@ -8,7 +8,7 @@ namespace tutorial::tiled_matmul::tensor_cores {
 std::map<std::string, int64_t> symbols_of(const bf16* A, const bf16* B, Output C, int64_t M,
                                           int64_t N, int64_t K) {
   const bool small = takes_small_tiles(M, N, device_attribute(cudaDevAttrMultiProcessorCount),
-                                       device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+                                       shared_memory_limit());
   const bool pays = copies_pay(A, B, M, N, K);
   return {{"M", M},
           {"N", N},

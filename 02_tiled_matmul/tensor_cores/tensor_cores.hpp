@@ -100,7 +100,7 @@ Expected reference(std::span<const float> A, std::span<const float> B, int64_t N
 
 /// Does step 11 take its small tiles for a C of this size, on a device of so many multiprocessors,
 /// and of so much shared memory a block?
-bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int shared_bytes);
+bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int64_t shared_bytes);
 
 /// The letters in the steps' headers: the sizes; E, the bytes of an element of C; rows of A and B
 /// LDA and LDB elements apart where steps 10 and 11 read them, and whether these copy A (PA is 1)

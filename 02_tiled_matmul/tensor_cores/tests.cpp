@@ -1,5 +1,6 @@
 // Every step of the part, and cuBLAS beside them, on shapes that their likely mistakes do not
 // survive, with both types of C; then what they ask for, the program, and the reference itself.
+#include <catch2/matchers/catch_matchers_exception.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
@@ -11,6 +12,8 @@
 
 namespace tutorial::tiled_matmul::tensor_cores {
 namespace {
+
+using Catch::Matchers::Message;
 
 std::vector<Step<Launcher>> steps_and_cublas() {
   std::vector<Step<Launcher>> all = steps;
@@ -92,7 +95,61 @@ TEST_CASE("tensor cores: by_shape takes small tiles where large ones leave multi
   CHECK(!takes_small_tiles(2048, 2048, SMS, BYTES));
   CHECK(!takes_small_tiles(4096, 4096, SMS, BYTES));
   CHECK(!takes_small_tiles(8192, 8192, SMS, BYTES));
-  CHECK(takes_small_tiles(8192, 8192, SMS, 99 * 1024));  // too few for the large ones
+}
+
+TEST_CASE("tensor cores: by_shape takes small tiles more seldom where two of them do not fit") {
+  constexpr int SMS = 132;
+  constexpr int64_t BYTES = 2 * 96 * 1024;  // of two small blocks
+  CHECK(takes_small_tiles(1024, 1024, SMS, 99 * 1024));
+  CHECK(!takes_small_tiles(2048, 2048, SMS, 99 * 1024));
+  CHECK(!takes_small_tiles(8192, 8192, SMS, 99 * 1024));
+  // 6 small blocks a multiprocessor, 1.95 in pairs and 2.16 one by one, or 2 large ones
+  CHECK(takes_small_tiles(2048, 3072, SMS, BYTES));
+  CHECK(!takes_small_tiles(2048, 3072, SMS, BYTES - 1));
+}
+
+// Of the steps with a tile of 128 × 256. More than fits is an error, and a GPU says what a block
+// has.
+TEST_CASE("tensor cores: as many stages as fit") {
+  const auto step = EACH_STEP(steps);
+  if (step.tile.cols != 256) return;
+  constexpr int64_t STAGE = 48 * 1024;
+  const DeviceBuffer<bf16> a(narrowed<bf16>(bf16_values({8, 8}, 1)));
+  DeviceBuffer<bf16> c(8 * 8);
+  for (int64_t limit : {3 * STAGE, 3 * STAGE - 1, 2 * STAGE}) {
+    const SmallSharedMemory small(limit);
+    start_profile();
+    step.launch(a.data(), a.data(), c.data(), 8, 8, 8);
+    const int64_t bytes = take_profile(false).back().takes.shared_bytes;
+    CAPTURE(step.name, limit, bytes);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    if (device_has_clock()) CHECK(bytes / STAGE == (shared_memory_limit() >= 3 * STAGE ? 3 : 2));
+  }
+}
+
+TEST_CASE("tensor cores: a step says how much shared memory it needs, for an empty C too") {
+  const auto step = EACH_STEP(steps);
+  constexpr int64_t NEEDED = 96 * 1024;  // of all steps from stages on
+  const auto launch = [&] { step.launch(nullptr, nullptr, Output(), 0, 0, 0); };
+  const SmallSharedMemory enough(NEEDED);
+  CHECK_NOTHROW(launch());
+  const SmallSharedMemory too_little(NEEDED - 1);
+  if (step.launch == wmma || step.launch == fragments || step.launch == swizzled)
+    CHECK_NOTHROW(launch());
+  else
+    CHECK_THROWS_MATCHES(launch(), DeviceTooSmall,
+                         Message(std::string(step.name) +
+                                 " needs 98304 bytes of shared memory a block; this device allows "
+                                 "98303: take --kernel swizzled."));
+}
+
+// Copies of every width, and each stage more than once.
+TEST_CASE("tensor cores: every step is right in 99 KB of shared memory", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  if (step.tile.cols == 128) return;  // the same tile as everywhere
+  const SmallSharedMemory small(99 * 1024);
+  for (const Shape& shape : {Shape{37, 45, 301}, {130, 24, 200}, {20, 28, 204}, {20, 26, 202}})
+    check_step(step, shape);
 }
 
 TEST_CASE("tensor cores: rows that are not aligned are copied where that pays") {
@@ -141,6 +198,8 @@ TEST_CASE("tensor cores: by_shape is right with large tiles", "[shapes]") {
   REQUIRE(step.launch == &by_shape);
   for (const Shape& shape : {Shape{65, 17104, 200}, {65, 17102, 10}, {65, 17101, 9}})
     check_step(step, shape);
+  const SmallSharedMemory small(99 * 1024);  // for its large tile of two stages
+  check_step(step, {65, 17104, 72});
 }
 
 TEST_CASE("tensor cores: every step asks for what its header says", "[counts]") {

@@ -101,10 +101,10 @@ __global__ void __launch_bounds__(T::THREADS)
 
 // The 16-byte path if the rows of A and of B both allow it, else one float at a time.
 void integer_rounding(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
-  require_tf32("integer_rounding");
+  require_tf32("integer_rounding", T::BYTES);
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const auto kernel = aligned ? integer_rounding_kernel<4> : integer_rounding_kernel<1>;
-  allow_shared_memory(kernel, T::BYTES, "integer_rounding");
+  allow_shared_memory(kernel, T::BYTES);
   if (M == 0 || N == 0) return;
   kernel<<<T::blocks(M, N), T::THREADS, T::BYTES>>>(A, B, C, M, N, K);
   CUDA_CHECK_LAUNCH();

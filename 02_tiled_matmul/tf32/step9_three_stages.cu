@@ -145,8 +145,8 @@ __global__ void __launch_bounds__(T::THREADS, 2)
 void three_stages(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
   if (!rows_are_aligned(A, K) || !rows_are_aligned(B, N) || !rows_are_aligned(C, N))
     return fragments_ahead(A, B, C, M, N, K);
-  require_tf32("three_stages");
-  allow_shared_memory(three_stages_kernel, T::BYTES, "three_stages");
+  require_tf32("three_stages", T::BYTES);
+  allow_shared_memory(three_stages_kernel, T::BYTES);
   if (M == 0 || N == 0) return;
   three_stages_kernel<<<T::blocks(M, N), T::THREADS, T::BYTES>>>(A, B, C, M, N, K);
   CUDA_CHECK_LAUNCH();

@@ -5,25 +5,26 @@
 // FLOP            as step 9, for HS padded to 64, 128 or 256
 // global memory   as step 5
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
+//                 (the small tile ⌈Tq/64⌉)
 // shared memory   as step 9
 // block           as step 9
 // H200            1.44 ms for B 4, NH 16, T 4096, HS 128 full, 107 % of FlashAttention 2
+#include "common/kernel/shared_memory.hpp"
 #include "tensor_cores/launch.hpp"
 #include "tensor_cores/words.cuh"
 
 namespace tutorial::flash_attention::tensor_cores {
 namespace {
 
-constexpr int Br = 128;  // queries of a block
-
 /// Tiles for a head size, and rows of D numbers with their chunks in an order of its own. Eight
 /// rows of C chunks begin at C·row mod 8 of the eight chunks that the banks hold side by side: at
 /// COUNT different ones only, each 8/COUNT times. So the xor has to change every COUNT rows.
-template <int HEAD_SIZE>
+/// SMALL: where the other tile is too large for a device, as it is above 128 for 99 KB a block.
+template <int HEAD_SIZE, bool SMALL = false>
 struct Sized {
   static constexpr int D = HEAD_SIZE, TALL = D <= 128 ? 2 : 1;
+  static constexpr int Br = SMALL ? 64 : 128, Bc = SMALL ? 32 : D <= 64 ? 128 : 64;
   static constexpr int WARPS = Br / 16 / TALL, THREADS = WARPS * WARP;
-  static constexpr int Bc = D <= 64 ? 128 : 64;
   static constexpr int STAGE = 2 * Bc * D, BYTES = (Br * D + 2 * STAGE) * sizeof(bf16);
   static constexpr int BLOCKS_PER_SM = D <= 128 ? 2 : 1;
   static constexpr int COUNT = D % 64 == 0 ? 1 : D % 32 == 0 ? 2 : 4;
@@ -126,7 +127,8 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::BLOCKS_PER_SM)
     any_address_kernel(Attention shape, float scale, const bf16* __restrict__ q,
                        const bf16* __restrict__ k, const bf16* __restrict__ v,
                        bf16* __restrict__ out, float* __restrict__ lse) {
-  constexpr int D = Tile::D, TALL = Tile::TALL, Bc = Tile::Bc, THREADS = Tile::THREADS;
+  constexpr int D = Tile::D, TALL = Tile::TALL, THREADS = Tile::THREADS;
+  constexpr int Br = Tile::Br, Bc = Tile::Bc;  // queries of a block, keys of a tile
   extern __shared__ __align__(16) bf16 shared[];
   bf16* const Q = shared;           // (Br, D)
   bf16* const stages = Q + Br * D;  // two: (Bc, D) of K and (Bc, D) of V
@@ -186,13 +188,16 @@ void any_address(const Attention& shape, const bf16* q, const bf16* k, const bf1
   if (all_aligned(q, k, v, out)) return head_sizes(shape, q, k, v, out, lse);
   require_head_size(shape, "any_address", 256);
   with_padded_head_size<64, 128, 256>(shape.HS, [&]<int D>() {
-    const auto kernel = any_address_kernel<Sized<D>>;
-    allow_shared_memory(kernel, Sized<D>::BYTES, "head size", shape.HS);
-    const unsigned blocks = query_blocks(shape, Br);
-    if (shape.rows() * shape.HS == 0) return;
-    kernel<<<blocks, Sized<D>::THREADS, Sized<D>::BYTES>>>(shape, LOG2_E * score_scale(shape), q, k,
-                                                           v, out, lse);
-    CUDA_CHECK_LAUNCH();
+    constexpr bool HAS_SMALL = D > 128;
+    with_first_that_fits<Sized<D>, Sized<D, HAS_SMALL>>(shared_memory_limit(), [&]<class T>() {
+      const auto kernel = any_address_kernel<T>;
+      allow_shared_memory(kernel, T::BYTES, "head size", shape.HS);
+      const unsigned blocks = query_blocks(shape, T::Br);
+      if (shape.rows() * shape.HS == 0) return;
+      kernel<<<blocks, T::THREADS, T::BYTES>>>(shape, LOG2_E * score_scale(shape), q, k, v, out,
+                                               lse);
+      CUDA_CHECK_LAUNCH();
+    });
   });
 }
 

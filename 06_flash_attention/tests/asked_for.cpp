@@ -16,9 +16,9 @@ struct Tiles {
 };
 
 Tiles tiles_of(const Step<Launcher>& step, int64_t HS) {
-  for (Launcher* small : {kv_outer, q_outer, score_patch, output_patch})
+  for (Launcher* small : {kv_outer, q_outer, vector_reads, score_patch, output_patch})
     if (step.launch == small) return {32, 32};
-  for (Launcher* square : {square_patch, any_head_size, mask_at_edges, longest_first, two_buffers})
+  for (Launcher* square : {square_patch, any_head_size, longest_first, mask_at_edges, two_buffers})
     if (step.launch == square)
       return {HS > 64 ? 32 : HS > 32 || square == square_patch ? 64 : 128, 32};
   if (step.launch == &large_heads) return {128, 64, true, false};

@@ -36,7 +36,7 @@ std::string text(const Attention& s) {
 
 int64_t largest_head_size(const Step<Launcher>& step) {
   if (step.launch == kv_outer || step.launch == q_outer) return INT64_MAX;
-  for (Launcher* fixed : {score_patch, output_patch, square_patch})
+  for (Launcher* fixed : {vector_reads, score_patch, output_patch, square_patch})
     if (step.launch == fixed) return 64;
   for (Launcher* large : {large_heads, own_keys, group_rows, split_keys, by_shape})
     if (step.launch == large) return 256;

@@ -1,4 +1,4 @@
-// The rules of paths.hpp on both sides, and steps 19 and 20 where they lead elsewhere.
+// The rules of paths.hpp on both sides, and steps 20 and 21 where they lead elsewhere.
 #include "paths.hpp"
 
 #include <utility>

@@ -77,15 +77,10 @@ void require_device() {
   throw Error(why_unusable(status));
 }
 
-// "sm_80" means 8.0 or newer. "sm_90a" means 9.0 and nothing else: what has the letter works on
-// that one architecture.
 std::string why_not_here(const std::string& needs) {
   if (needs.empty()) return "";
   const int here = capability(properties());
-  if (needs.starts_with("sm_")) {
-    const int wanted = std::stoi(needs.substr(3));
-    if (needs.back() == 'a' ? here == wanted : here >= wanted) return "";
-  }
+  if (has_architecture(needs, here)) return "";
   return "needs " + needs + ", and this GPU is sm_" + std::to_string(here);
 }
 

@@ -225,12 +225,19 @@ function(tutorial_answers words text)
     PASS_REGULAR_EXPRESSION "${text}" LABELS ${name} TIMEOUT 30 ENVIRONMENT "${ARGN}")
 endfunction()
 
-# The chapter's test of every shape once more on the oldest GPU that we support: its blocks have 64 KB of shared memory.
-function(tutorial_on_the_oldest_gpu)
+# Tests of the chapter once more on a GPU of another compute capability: with 75 a block has 64 KB of shared memory,
+# with 86 it has 99. `tests` is what the test program takes: tags or names, with a comma between them.
+function(tutorial_on_capability capability tests)
   get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
   if(TUTORIAL_BACKEND STREQUAL "cpu")
-    add_test(NAME "${name}: every shape, on compute capability 7.5" COMMAND ${name}_tests "[shapes]")
-    set_tests_properties("${name}: every shape, on compute capability 7.5" PROPERTIES
-      ENVIRONMENT SIMULATOR_CAPABILITY=75 LABELS ${name} SKIP_RETURN_CODE 4 TIMEOUT 600)
+    string(REGEX REPLACE "(.)$" ".\\1" dotted ${capability})
+    set(test "${name}: on compute capability ${dotted}, ${tests}")
+    add_test(NAME "${test}" COMMAND ${name}_tests "${tests}")
+    set_tests_properties("${test}" PROPERTIES
+      ENVIRONMENT SIMULATOR_CAPABILITY=${capability} LABELS ${name} SKIP_RETURN_CODE 4 TIMEOUT 600)
   endif()
+endfunction()
+# The test of every shape on the oldest GPU that we support.
+function(tutorial_on_the_oldest_gpu)
+  tutorial_on_capability(75 "[shapes]")
 endfunction()

@@ -56,13 +56,21 @@ inline void require_shared_memory(int64_t bytes, const std::string& whose,
 }
 
 /// Lets `kernel` have so many bytes of dynamic shared memory a block: more than 48 KB must be asked
-/// for. Throws as require_shared_memory() does.
+/// for. A launcher that has called require_shared_memory() before needs no words; too many bytes
+/// are an error of CUDA's.
+template <class... Parameters>
+void allow_shared_memory(void (*kernel)(Parameters...), int64_t bytes) {
+  CUDA_CHECK(bytes > shared_memory_cap
+                 ? cudaErrorInvalidValue
+                 : cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        static_cast<int>(bytes)));
+}
+/// The same for others: throws as require_shared_memory() does.
 template <class... Parameters>
 void allow_shared_memory(void (*kernel)(Parameters...), int64_t bytes, const std::string& whose,
                          const std::string& instead) {
   require_shared_memory(bytes, whose, instead);
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(bytes)));
+  allow_shared_memory(kernel, bytes);
 }
 
 }  // namespace tutorial

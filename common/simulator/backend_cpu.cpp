@@ -26,11 +26,9 @@ void require_device() {}
 
 std::string why_not_here(const std::string& needs) {
   if (needs.empty()) return "";
-  // As on a GPU: what came with a compute capability is in the later ones too, except for "a".
-  const int wanted = needs.starts_with("sm_") ? std::stoi(needs.substr(3)) : 0;
   const int here = simulator::architecture().capability;
-  if (needs.back() == 'a' ? here == wanted : here >= wanted && wanted > 0) return "";
-  if (wanted > here && wanted <= 90)
+  if (has_architecture(needs, here)) return "";
+  if (has_architecture(needs, 90))
     return "needs " + needs + ", and this simulator is sm_" + std::to_string(here);
   return "needs " + needs + ", which the CPU simulator does not have";
 }

@@ -43,6 +43,16 @@ constexpr Architecture kArchitectures[] = {
      .shared_reserved = 1024,
      .threads = 2048,
      .blocks = 32},
+    {.capability = 100,
+     .shared_per_block = kSharedPerBlockOptin,
+     .shared_reserved = 1024,
+     .threads = 2048,
+     .blocks = 32},
+    {.capability = 120,
+     .shared_per_block = 99 << 10,
+     .shared_reserved = 1024,
+     .threads = 1536,
+     .blocks = 24},
 };
 
 }  // namespace
@@ -53,7 +63,7 @@ const Architecture& simulator::architecture() {
     return static_cast<uint64_t>(known.capability);
   });
   if (found != std::end(kArchitectures)) return *found;
-  std::fprintf(stderr, "SIMULATOR_CAPABILITY is 75, 80, 86, 89 or 90, and not %llu.\n",
+  std::fprintf(stderr, "SIMULATOR_CAPABILITY is 75, 80, 86, 89, 90, 100 or 120, and not %llu.\n",
                static_cast<unsigned long long>(wanted));
   std::exit(2);
 }
@@ -107,6 +117,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   p.asyncEngineCount = p.deviceOverlap = p.concurrentKernels = 1;
   p.canMapHostMemory = p.unifiedAddressing = p.streamPrioritiesSupported = 1;
   p.globalL1CacheSupported = p.localL1CacheSupported = 1;
+  p.clusterLaunch = here.capability >= 90;
   p.managedMemory = p.concurrentManagedAccess = p.memoryPoolsSupported = 1;
   return cudaSuccess;
 }

@@ -2,7 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
+#include "common/backend/backend.hpp"
 #include "common/simulator/block.hpp"
 #include "common/simulator/matrix.hpp"
 #include "common/simulator/report.hpp"
@@ -40,7 +42,7 @@ void refuse(Worker& worker, const char* kind, const void* instruction, const std
                          text);
 }
 
-Worker& hopper_worker(const char* what, int needs) {
+Worker& hopper_worker(const char* what, const char* needs) {
   Worker* const worker = current_worker();
   if (worker == nullptr) {
     std::fprintf(stderr, "%s was called outside a kernel.\n", what);
@@ -48,13 +50,14 @@ Worker& hopper_worker(const char* what, int needs) {
   }
   worker->hopper->used = true;
   const int here = architecture().capability;
-  if (here < needs) {
+  if (!tutorial::has_architecture(needs, here)) {
     const SimulatorScope scope;
+    const bool alone = std::string_view(needs).ends_with('a');
     throw Fault(cudaErrorLaunchFailure,
                 "trap in " + std::string(worker->kernel()) + ", " +
                     worker->place_of_running_thread() + "\n  " + what +
-                    " needs compute capability " + std::to_string(needs / 10) + "." +
-                    std::to_string(needs % 10) + ", and this device has " +
+                    " needs compute capability 9.0" + (alone ? " itself" : "") +
+                    ", and this device has " +
                     std::to_string(here / 10) + "." + std::to_string(here % 10) +
                     "\n  likely: the launcher does not refuse the device\n");
   }

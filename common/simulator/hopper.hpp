@@ -40,7 +40,7 @@ struct Hopper {
                          const std::string& text, cudaError_t error = cudaErrorLaunchFailure);
 
 /// The worker whose block calls; ends the program if there is none, and the launch if the device is
-/// of a lower compute capability (90: 9.0).
-Worker& hopper_worker(const char* what, int needs = 90);
+/// not of the architecture that it needs (as in why_not_here).
+Worker& hopper_worker(const char* what, const char* needs = "sm_90");
 
 }  // namespace simulator

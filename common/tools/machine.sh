@@ -42,9 +42,18 @@ gpus() {
   echo "$found"
 }
 
+# The least CUDA Toolkit that compiles for the GPU here: compute capability 10.0 came with 12.8.
+least_cuda() {
+  case $(judge 10.0 "$(gpus | sort -V | sed -n '$s/^\([0-9.]*\) .*/\1/p')") in
+    ok) echo 12.8 ;;
+    *) echo 12.4 ;;
+  esac
+}
+
 # What keeps the GPU backend from running here, as a phrase; nothing if it can.
 gpu_problem() {
-  local gpu='' cuda=''
+  local gpu='' cuda='' least
+  least=$(least_cuda)
   if ! command -v nvidia-smi >/dev/null; then
     gpu='no NVIDIA driver'
   else
@@ -53,9 +62,9 @@ gpu_problem() {
       old) gpu='no NVIDIA GPU of compute capability 7.5 or newer' ;;
     esac
   fi
-  case $(judge 12.4 "$(tool_version "$nvcc")") in
+  case $(judge "$least" "$(tool_version "$nvcc")") in
     missing) cuda='no CUDA Toolkit' ;;
-    old) cuda='no CUDA Toolkit of version 12.4 or newer' ;;
+    old) cuda="no CUDA Toolkit of version $least or newer" ;;
   esac
   echo "$gpu${gpu:+${cuda:+ and }}$cuda"
 }
@@ -65,7 +74,7 @@ choose_backend() {
   local problem=''
   [ "$backend" = cpu ] || problem=$(gpu_problem)
   [ "$backend" != gpu ] || [ -z "$problem" ] ||
-    die "--gpu needs an NVIDIA GPU with its driver (nvidia-smi) and CUDA Toolkit 12.4 or newer" \
+    die "--gpu needs an NVIDIA GPU with its driver (nvidia-smi) and CUDA Toolkit $(least_cuda) or newer" \
       "(nvcc), but $problem was found; ./learn doctor says more"
   [ -z "$problem" ] || say "Using the CPU backend: $problem was found; ./learn doctor says more."
   [ -n "$backend" ] || backend=$([ -n "$problem" ] && echo cpu || echo gpu)
@@ -90,7 +99,8 @@ doctor() {
     row "$name" "$state" "$version"
   done < <(requirements)
   version=$(tool_version "$nvcc")
-  row CUDA "$(judge 12.4 "$version")" "${version:-for a GPU: 12.4 or newer} $(command -v "$nvcc")"
+  least=$(least_cuda)
+  row CUDA "$(judge "$least" "$version")" "${version:-for a GPU: $least or newer} $(command -v "$nvcc")"
   version=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | sed -n 1p) ||
     version=''
   row driver "$(judge 1 "$version")" "${version:-"for a GPU: NVIDIA's, which brings nvidia-smi"}"

@@ -111,6 +111,7 @@ FIGURES = {
     "l2_sectors": "lts__t_sectors_srcunit_tex.sum",
     "sectors_per_load": "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
     "shared_loads": "smsp__inst_executed_op_shared_ld.sum",
+    "shared_load_passes": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "ffma": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
     "instructions": "smsp__inst_executed.sum",
     "issue_percent": "smsp__issue_active.avg.pct_of_peak_sustained_active",

@@ -32,6 +32,48 @@ TEST_CASE("tensor cores: head_sizes is right for all head sizes", "[shapes]") {
   }
 }
 
+// Where the tiles of head sizes above 128 do not fit; those of others do. Head sizes with a swizzle
+// of each kind, several tiles of keys, and queries that end in a block's second half.
+TEST_CASE("tensor cores: every step is right in 99 KB of shared memory", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  const SmallSharedMemory small(99 * 1024);
+  for (int64_t HS : {32, 64, 80, 128, 144, 192, 216, 256}) {
+    if (HS <= largest_head_size(step.launch)) REQUIRE(!is_too_large_here(step, {.HS = HS}));
+    if (HS > 128) check_step(step, normal_problem({.Tq = 120, .Tk = 90, .HS = HS}));
+  }
+  check_step(step, normal_problem({.Tq = 19, .Tk = 70, .HS = 160, .causal = false}));
+}
+
+/// How many blocks the step launches for 128 queries of a head.
+int64_t blocks_of(const Step<Launcher>& step, int64_t HS) {
+  const Attention shape = {.Tq = 128, .Tk = 1, .HS = HS, .causal = false};
+  const DeviceBuffer<bf16> zeros(std::vector<bf16>(128 * HS, bf16(0.0f)),
+                                 step.launch == any_address ? 1 : 0);
+  DeviceBuffer<bf16> out(128 * HS);
+  DeviceBuffer<float> lse(128);
+  start_profile();
+  step.launch(shape, zeros.data(), zeros.data(), zeros.data(), out.data(), lse.data());
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const KernelProfile kernel = take_profile(false).back();
+  return device_has_clock() ? kernel.takes.blocks : kernel.blocks;
+}
+
+// The large tile has 128 queries, the small one 64.
+TEST_CASE("tensor cores: above head size 128 the large tile is taken where it fits") {
+  const auto step = EACH_STEP(steps);
+  if (step.launch != head_sizes && step.launch != any_address) return;
+  for (int64_t HS : {160, 192, 224, 256}) {
+    const int64_t D = step.launch == any_address ? 256 : HS, needed = 2 * (128 + 4 * 64) * D;
+    CAPTURE(step.name, HS, needed);
+    if (needed <= shared_memory_limit()) {
+      const SmallSharedMemory enough(needed);
+      CHECK(blocks_of(step, HS) == 1);
+    }
+    const SmallSharedMemory small(needed - 1);
+    CHECK(blocks_of(step, HS) == 2);
+  }
+}
+
 TEST_CASE("tensor cores: any_address takes any address that a bf16 can have") {
   const auto step = EACH_STEP(steps);
   if (step.launch != any_address) return;

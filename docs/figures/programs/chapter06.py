@@ -146,42 +146,67 @@ def loops():
     return f
 
 
-# ---- step 3
+# ---- step 4
+
+@figure("06_shared_rows")
+def shared_rows():
+    f = Figure(760, 282, "Which scores of a tile a warp's lanes have. In step 3 lane l has key l of one row after the other; in step 4 "
+                         "eight lanes share each of four rows, and lane tx of them has the keys tx, tx + 8, tx + 16 and tx + 24.")
+    cell, left, top = 8.6, 20, 84
+    for x, title in ((left, "step 3: a row at a time, a lane a key"), (left + 380, "step 4: four rows at once, eight lanes a row")):
+        f.heading(x - 10, 20, title)
+        f.brace(x, top - 8, x + 32 * cell - 2, top - 8, "32 keys", side=-1)
+    for r in range(4):
+        for c in range(32):
+            mine = c == 2
+            f.rect(left + c * cell, top + r * 26, cell - 2, 20, PURPLE, SOLID if mine else FAINT, 0 if mine else 0.4)
+            mine = r == 1 and c % 8 == 2
+            f.rect(left + 380 + c * cell, top + r * 26, cell - 2, 20, PURPLE, SOLID if mine else FAINT, 0 if mine else 0.4)
+        f.text(left + 32 * cell + 6, top + r * 26 + 10, ["first", "then", "then", "then"][r], 12, middle=True)
+        f.text(left + 380 + 32 * cell + 6, top + r * 26 + 10, f"lanes {8 * r}–{8 * r + 7}", 12, middle=True)
+    f.lines(left - 10, top + 130, ["Strong: the scores of lane 2. All 32 lanes share a", "row: its maximum takes five rounds of shuffles,",
+                                   "for each of the four rows."], 12.5, step=17)
+    f.lines(left + 370, top + 130, ["Strong: the scores of lane 10, which is tx = 2 of row 1.", "What it reads of Q serves all four. A row's maximum",
+                                    "takes three rounds, for all four rows at once."], 12.5, step=17)
+    return f
+
+
+# ---- step 6
 
 @figure("06_registers")
 def registers():
-    f = Figure(760, 372, "What the thread tx = 2, ty = 5 has in step 3 at head size 64: 8 rows of Q, 8 rows of K, so 8 by 8 scores "
-                         "of S, and in the same 8 rows two quadruples of columns of O.")
-    f.heading(10, 20, "step 3, HS = 64: what thread tx = 2, ty = 5 reads and owns")
-    top, height, s = 96, 240, 240 / 128  # pixels a row
-    xs = {"Q": 20, "S": 200, "O": 380}
-    width = 140
-    for name, color in (("Q", BLUE), ("S", PURPLE), ("O", GREEN)):
-        f.rect(xs[name], top, width, height, color, FAINT, 1)
-        f.text(xs[name] + width / 2, top + height + 20, f"{name} tile, 128 × 64", 13, color, "middle", bold=True)
-    f.rect(xs["S"], 48, width, 22, ORANGE, FAINT, 1)
-    f.text(xs["S"] + width / 2, 42, "K tile: 64 keys", 12, ORANGE, "middle")
-    f.rect(xs["O"], 48, width, 22, GREEN, FAINT, 1)
-    f.text(xs["O"] + width / 2, 42, "V tile: 64 columns", 12, GREEN, "middle")
-    one = width / 64
-    for r in range(8):
+    f = Figure(760, 372, "What the thread tx = 2, ty = 5 has in step 6: 4 rows of Q, 4 rows of K, so 4 by 4 scores of S, and in the same "
+                         "4 rows two quadruples of columns of O.")
+    f.heading(10, 20, "step 6, HS = 64: what thread tx = 2, ty = 5 reads and owns")
+    top, height, s = 96, 240, 240 / 64  # pixels a row
+    widths = {"Q": 140, "S": 70, "O": 140}
+    xs = {"Q": 20, "S": 235, "O": 380}
+    for name, color, columns in (("Q", BLUE, 64), ("S", PURPLE, 32), ("O", GREEN, 64)):
+        f.rect(xs[name], top, widths[name], height, color, FAINT, 1)
+        f.text(xs[name] + widths[name] / 2, top + height + 20, f"{name} tile, 64 × {columns}", 13, color, "middle", bold=True)
+    f.rect(xs["S"], 48, widths["S"], 22, ORANGE, FAINT, 1)
+    f.text(xs["S"] + widths["S"] / 2, 42, "K tile: 32 keys", 12, ORANGE, "middle")
+    f.rect(xs["O"], 48, widths["O"], 22, GREEN, FAINT, 1)
+    f.text(xs["O"] + widths["O"] / 2, 42, "V tile: 64 columns", 12, GREEN, "middle")
+    one = 140 / 64
+    for r in range(4):
         y = top + (5 + 16 * r) * s
-        f.rect(xs["Q"], y, width, 3, BLUE, SOLID, 0)
-        for c in range(8):
+        f.rect(xs["Q"], y, widths["Q"], 3, BLUE, SOLID, 0)
+        for c in range(4):
             f.rect(xs["S"] + (2 + 8 * c) * one - 1, y - 1, 4, 4, PURPLE, SOLID, 0)
         for c in range(2):
             f.rect(xs["O"] + (8 + 32 * c) * one, y, 4 * one, 4, GREEN, SOLID, 0)
-    for c in range(8):
+    for c in range(4):
         f.rect(xs["S"] + (2 + 8 * c) * one - 0.5, 48, 3, 22, ORANGE, SOLID, 0)
     for c in range(2):
         f.rect(xs["O"] + (8 + 32 * c) * one, 48, 4 * one, 22, GREEN, SOLID, 0)
-    f.lines(546, 108, ["rows ty, ty + 16, …: 8 of 128", "", "S: columns tx, tx + 8, …", "8 × 8 scores, 64 registers", "",
-                       "O: columns 4·tx … 4·tx + 3,", "and the same 32 further on:", "8 × 8 sums, 64 registers", "",
+    f.lines(546, 108, ["rows ty, ty + 16, …: 4 of 64", "", "S: columns tx, tx + 8, …", "4 × 4 scores, 16 registers", "",
+                       "O: columns 4·tx … 4·tx + 3,", "and the same 32 further on:", "4 × 8 sums, 32 registers", "",
                        "8 neighbouring lanes share", "a row: its maximum takes", "3 shuffles"], 12.5, step=18)
     return f
 
 
-# ---- step 4
+# ---- step 10
 
 def bar(f, x, y, width, words, color, height=26):
     f.rect(x, y, width - 2, height, color, PALE, 1, 2)
@@ -190,19 +215,19 @@ def bar(f, x, y, width, words, color, height=26):
 
 @figure("06_buffers")
 def buffers():
-    f = Figure(760, 262, "Step 3 copies K, waits, computes S, copies V, waits, computes O. In step 4 each copy runs while the "
+    f = Figure(760, 262, "Step 9 copies K and V, waits, and computes S and O. In step 10 each copy runs while the "
                          "product before it is computed.")
-    f.heading(10, 20, "step 3: one thing at a time")
+    f.heading(10, 20, "step 9: one thing at a time")
     x, y = 96, 36
     f.text(10, y + 13, "all threads", 12.5, middle=True)
-    for width, words, color in ((76, "copy K₀", ORANGE), (104, "S = Q·K₀ᵀ", PURPLE), (46, "exp", GREY), (76, "copy V₀", GREEN),
-                                (104, "O += P·V₀", GREEN), (76, "copy K₁", ORANGE), (104, "S = Q·K₁ᵀ", PURPLE)):
+    for width, words, color in ((76, "copy K₀", ORANGE), (76, "copy V₀", GREEN), (104, "S = Q·K₀ᵀ", PURPLE), (46, "exp", GREY),
+                                (104, "O += P·V₀", GREEN), (76, "copy K₁", ORANGE), (76, "copy V₁", GREEN)):
         bar(f, x, y, width, words, color)
         x += width
     f.text(x + 6, y + 13, "…", 14, middle=True)
-    f.heading(10, 100, "step 4: two buffers")
-    f.lines(10, 130, ["copies into", "buffer 0"], 12, step=15)
-    f.lines(10, 168, ["copies into", "buffer 1"], 12, step=15)
+    f.heading(10, 100, "step 10: two buffers")
+    f.lines(10, 130, ["copies into", "K's place"], 12, step=15)
+    f.lines(10, 168, ["copies into", "V's place"], 12, step=15)
     f.text(10, 213, "products", 12.5, middle=True)
     begin = 96
     bar(f, begin, 120, 76, "K₀", ORANGE)
@@ -231,16 +256,16 @@ def buffers():
     return f
 
 
-# ---- step 5
+# ---- step 12
 
 @figure("06_diagonal")
 def diagonal():
-    f = Figure(760, 330, "At the diagonal, 128 queries of a block and 128 keys. In step 4 each of the four warps has rows all over "
-                         "the block, so all multiply the second piece of keys; in step 5 warps 0 and 1 leave it out.")
+    f = Figure(760, 330, "At the diagonal, 128 queries of a block and 128 keys. In step 11 each of the four warps has rows all over "
+                         "the block, so all multiply the second piece of keys; in step 12 warps 0 and 1 leave it out.")
     colors = (BLUE, ORANGE, GREEN, PURPLE)
     side, top = 220, 60
-    for x, title, owner in ((90, "step 4: a warp's rows are spread", lambda r: r % 4),
-                            (440, "step 5: a warp's rows are neighbours", lambda r: r // 8)):
+    for x, title, owner in ((90, "step 11: a warp's rows are spread", lambda r: r % 4),
+                            (440, "step 12: a warp's rows are neighbours", lambda r: r // 8)):
         f.heading(x - 80, 20, title)
         row = side / 32
         for r in range(32):  # 4 queries each
@@ -263,16 +288,16 @@ def diagonal():
     return f
 
 
-# ---- step 6
+# ---- step 13
 
 @figure("06_lanes")
 def lanes():
-    f = Figure(760, 304, "Which rows of K and Q the first 16 lanes want. In step 5 no lane shares its row of K with the neighbour or "
-                         "the one after it; in step 6 lanes l and l xor 1 share K's row, and l and l xor 2 share Q's.")
+    f = Figure(760, 304, "Which rows of K and Q the first 16 lanes want. In step 12 no lane shares its row of K with the neighbour or "
+                         "the one after it; in step 13 lanes l and l xor 1 share K's row, and l and l xor 2 share Q's.")
     cell, left = 38, 150
     for y, title, tx, ty, passes in (
-            (30, "step 5", lambda l: l % 8, lambda l: l // 8, ("4 passes", "2 passes")),
-            (168, "step 6", lambda l: l // 2 % 8, lambda l: l // 16 * 2 + l % 2, ("2 passes", "2 passes"))):
+            (30, "step 12", lambda l: l % 8, lambda l: l // 8, ("4 passes", "2 passes")),
+            (168, "step 13", lambda l: l // 2 % 8, lambda l: l // 16 * 2 + l % 2, ("2 passes", "2 passes"))):
         f.heading(10, y - 8, f"{title}: what a read of 16 bytes asks for, the first half of a warp")
         f.text(left - 10, y + 16, "lane", 12.5, anchor="end", middle=True)
         for l in range(16):
@@ -287,13 +312,13 @@ def lanes():
     return f
 
 
-# ---- step 7
+# ---- step 14
 
 @figure("06_spread")
 def spread():
-    f = Figure(760, 190, "In step 6 a warp first begins all copies of the next piece, then multiplies. In step 7 it begins a fourth "
+    f = Figure(760, 190, "In step 13 a warp first begins all copies of the next piece, then multiplies. In step 14 it begins a fourth "
                          "of them before each fourth of the products.")
-    for y, title in ((20, "step 6: all copies of the next piece first"), (110, "step 7: a part of the copies before each part of the products")):
+    for y, title in ((20, "step 13: all copies of the next piece first"), (110, "step 14: a part of the copies before each part of the products")):
         f.heading(10, y, title)
         f.text(10, y + 29, "one warp", 12.5, middle=True)
         x = 86
@@ -310,17 +335,17 @@ def spread():
     return f
 
 
-# ---- step 8
+# ---- step 15
 
 @figure("06_outer")
 def outer():
-    f = Figure(760, 372, "Step 7 reads four columns of a row of Q and of K and adds four products to one score. Step 8 reads four rows of "
+    f = Figure(760, 372, "Step 14 reads four columns of a row of Q and of K and adds four products to one score. Step 15 reads four rows of "
                          "one column of each, and adds one product to sixteen scores, each with the same two registers every time.")
     cell = 30
     shade = lambda i: HALF if i % 2 else FAINT
-    for x, title in ((10, "step 7: 16 bytes are four columns of a row"), (390, "step 8: 16 bytes are four rows of a column")):
+    for x, title in ((10, "step 14: 16 bytes are four columns of a row"), (390, "step 15: 16 bytes are four rows of a column")):
         f.heading(x, 20, title)
-    # step 7: rows of Q (left) and rows of K (above, drawn upright), one score each
+    # step 14: rows of Q (left) and rows of K (above, drawn upright), one score each
     x, y = 150, 186
     for r in range(4):
         for c in range(4):
@@ -331,7 +356,7 @@ def outer():
     f.text(x + 4 * cell + 6, y - 2.5 * cell, "K", 13, ORANGE, bold=True)
     f.text(x + 4 * cell + 6, y + 2 * cell, "S", 13, PURPLE, bold=True)
     f.lines(10, y + 4 * cell + 30, ["One score meets registers of both banks in turn,", "pale and strong: every second time in its own bank."], 12.5, step=17)
-    # step 8: column of Q_t, row of K_t
+    # step 15: column of Q_t, row of K_t
     x = 480
     for r in range(4):
         f.rect(x - cell - 16, y + r * cell, cell - 2, cell - 2, BLUE, shade(r), 1)
@@ -346,7 +371,7 @@ def outer():
     return f
 
 
-# ---- steps 11 to 13
+# ---- steps 18 to 20
 
 @figure("06_own_keys")
 def own_keys():

@@ -48,3 +48,35 @@ TEST_CASE("the environment can make the device one with less shared memory", "[a
   unsetenv("SIMULATOR_CAPABILITY");
   CHECK(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) == 227 * 1024);
 }
+
+// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+TEST_CASE("every architecture has its limits", "[architecture]") {
+  struct Limits {
+    const char* capability;
+    int shared_kb, sm_kb, threads, blocks, has_clusters;
+  };
+  for (const auto& [capability, shared_kb, sm_kb, threads, blocks, has_clusters] :
+       {Limits{"75", 64, 64, 1024, 16, 0},
+        {"80", 163, 164, 2048, 32, 0},
+        {"86", 99, 100, 1536, 16, 0},
+        {"89", 99, 100, 1536, 24, 0},
+        {"90", 227, 228, 2048, 32, 1},
+        {"100", 227, 228, 2048, 32, 1},
+        {"120", 99, 100, 1536, 24, 1}}) {
+    CAPTURE(capability);
+    REQUIRE(setenv("SIMULATOR_CAPABILITY", capability, 1) == 0);
+    CHECK(attribute(cudaDevAttrComputeCapabilityMajor) * 10 +
+              attribute(cudaDevAttrComputeCapabilityMinor) ==
+          std::atoi(capability));
+    CHECK(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) == shared_kb * 1024);
+    CHECK(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) == sm_kb * 1024);
+    CHECK(attribute(cudaDevAttrMaxThreadsPerMultiProcessor) == threads);
+    CHECK(attribute(cudaDevAttrMaxBlocksPerMultiprocessor) == blocks);
+    CHECK(attribute(cudaDevAttrMaxRegistersPerBlock) == 65536);
+    CHECK(attribute(cudaDevAttrClusterLaunch) == has_clusters);
+    CHECK((tutorial::why_not_here("sm_80").empty() == (std::atoi(capability) >= 80)));
+    CHECK((tutorial::why_not_here("sm_90").empty() == (std::atoi(capability) >= 90)));
+    CHECK((tutorial::why_not_here("sm_90a").empty() == (std::atoi(capability) == 90)));
+  }
+  unsetenv("SIMULATOR_CAPABILITY");
+}

@@ -1,5 +1,5 @@
-// Step 20 = steps 16 and 19, each where it is faster: step 19 where blocks of 128 queries would
-// leave more than half of the threads without a query, else step 16 (paths.hpp).
+// Step 21 = steps 17 and 20, each where it is faster: step 20 where blocks of 128 queries would
+// leave more than half of the threads without a query, else step 17 (paths.hpp).
 //
 // FLOP            of the step that it takes
 // global memory   of the step that it takes

@@ -1,8 +1,8 @@
-// Step 17 = another kernel, for few queries, as in decoding: a tile has 4 to 32 rows of Q, and each
+// Step 18 = another kernel, for few queries, as in decoding: a tile has 4 to 32 rows of Q, and each
 // warp goes through keys of its own, by turns. It copies them, waits for them and multiplies them
 // on its own; what the warps have is added up at the end. Kept: the online softmax, O in registers.
 //
-// FLOP            as step 15, for tiles of 4, 8, 16 or 32 queries
+// FLOP            as step 16, for tiles of 4, 8, 16 or 32 queries
 // global memory   reads Q and writes O once; reads K and V once for each ⌈Tq/HeadRows⌉ tiles of
 //                 queries of each query head
 // asked for       loads 4·B·NH·Tq·HS + 8·B·NH·Tk·HS·⌈Tq/HeadRows⌉ bytes, less what a causal mask
@@ -10,7 +10,7 @@
 // shared memory   of each warp 16 keys of K, 16 of V, and P; and Q: 72,832 bytes for HS = 128 and 4
 //                 rows; half or a quarter of the warps where a block may not have so much
 // block           128 threads, 256 for 8 rows if 64 < HS ≤ 128, for a tile of queries
-// H200            0.144 ms for a query on 4096 keys, B 8, 32 heads on 8, HS 128; step 14: 1.51 ms
+// H200            0.144 ms for a query on 4096 keys, B 8, 32 heads on 8, HS 128; step 15: 1.51 ms
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"

@@ -1,13 +1,13 @@
-// Step 3 = step 2 with four scores of S a thread at once, a patch of four queries by one key: what
-// it reads of K_j serves four products, and every read brings four floats.
+// Step 3 = step 2 with reads of 16 bytes for S: four floats of Q_i and four of K_j at a time, as in
+// chapter 2. For that the head size is padded with zeros to 64, and rows begin at multiples of 16
+// bytes.
 //
 // FLOP            a head: 4·Tq·Tk·HS (half if causal), with HS = 64 for all smaller ones, too
 // global memory   as step 2
 // asked for       loads 4·B·NH·HS·(Tq + 2·Tk·⌈Tq/32⌉) bytes, about half of Tk's part if causal,
 //                 stores 4·B·NH·Tq·(HS + 1) bytes
-// shared memory   for S 5 reads of 16 bytes serve 32 FLOP, where step 2 has 8 reads of 4 bytes for
-//                 8 FLOP. 38,912 bytes
-// block           256 threads for 32 queries of a head
+// shared memory   for S 2 reads of 16 bytes serve 8 FLOP, where step 2 has 8 reads of 4. 38,912
+// bytes block           256 threads for 32 queries of a head
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
@@ -21,14 +21,14 @@ namespace {
 
 constexpr int Br = 32, Bc = 32;  // queries and keys in a tile; each lane has one key
 constexpr int WARPS = 8, THREADS = WARPS * WARP;  // warp w has the queries w, w + 8, … of the tile,
-constexpr int PER_WARP = Br / WARPS;              // and their m_i and l_i, the same in every lane
+constexpr int ROWS = Br / WARPS;                  // and their m_i and l_i, the same in every lane
 constexpr int D = 64;                             // the head size, padded with zeros
 constexpr int64_t FLOATS = (2 * Br + 2 * Bc) * padded_stride(D) + Br * Bc;
 
 __global__ void __launch_bounds__(THREADS)
-    score_patch_kernel(Attention shape, float scale, const float* __restrict__ q,
-                       const float* __restrict__ k, const float* __restrict__ v,
-                       float* __restrict__ out, float* __restrict__ lse) {
+    vector_reads_kernel(Attention shape, float scale, const float* __restrict__ q,
+                        const float* __restrict__ k, const float* __restrict__ v,
+                        float* __restrict__ out, float* __restrict__ lse) {
   const int HS = static_cast<int>(shape.HS), stride = padded_stride(D);
   const int64_t Tq = shape.Tq, Tk = shape.Tk, tiles = ceil_div(Tq, Br);
   extern __shared__ __align__(16) float shared[];
@@ -48,9 +48,9 @@ __global__ void __launch_bounds__(THREADS)
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 
   load_tile<WARPS>(Q_i, Br, D, stride, q, i0, Tq, HS);  // line 4
-  float m_i[PER_WARP], l_i[PER_WARP];                   // line 5: O = 0, l = 0, m = −∞
+  float m_i[ROWS], l_i[ROWS];                           // line 5: O = 0, l = 0, m = −∞
 #pragma unroll
-  for (int t = 0; t < PER_WARP; ++t) {
+  for (int t = 0; t < ROWS; ++t) {
     m_i[t] = -INFINITY;
     l_i[t] = 0.0f;
     for (int d = lane; d < D; d += WARP) O_i[(warp + WARPS * t) * stride + d] = 0.0f;
@@ -64,24 +64,23 @@ __global__ void __launch_bounds__(THREADS)
     load_tile<WARPS>(V_j, Bc, D, stride, v, j0, Tk, HS);
     __syncthreads();
 
-    // Line 8: S_ij = Q_i·K_jᵀ, of this lane's key and the warp's queries.
-    float s[PER_WARP] = {};
-    for (int d = 0; d < D; d += 4) {
-      const float4 k4 = load4(&K_j[lane * stride + d]);
 #pragma unroll
-      for (int t = 0; t < PER_WARP; ++t)
-        add_dot4(s[t], load4(&Q_i[(warp + WARPS * t) * stride + d]), k4);
-    }
-
-#pragma unroll
-    for (int t = 0; t < PER_WARP; ++t) {
+    for (int t = 0; t < ROWS; ++t) {
       const int r = warp + WARPS * t;
       if (i0 + r >= Tq) break;
-      s[t] = j0 + lane < shape.visible_keys(i0 + r) ? s[t] * scale : -INFINITY;
+
+      // Line 8: S_ij = Q_i·K_jᵀ / √HS, one element a lane.
+      float s = -INFINITY;
+      if (j0 + lane < shape.visible_keys(i0 + r)) {
+        s = 0.0f;
+        for (int d = 0; d < D; d += 4)
+          add_dot4(s, load4(&Q_i[r * stride + d]), load4(&K_j[lane * stride + d]));
+        s *= scale;
+      }
 
       // Line 9: the new maximum, and what the old one takes away from all that was summed.
-      const float m_new = fmaxf(m_i[t], warp_max(s[t]));
-      const float p = exp_minus(s[t], m_new), rescale = exp_minus(m_i[t], m_new);
+      const float m_new = fmaxf(m_i[t], warp_max(s));
+      const float p = exp_minus(s, m_new), rescale = exp_minus(m_i[t], m_new);
       l_i[t] = rescale * l_i[t] + warp_sum(p);
       m_i[t] = m_new;
 
@@ -97,7 +96,7 @@ __global__ void __launch_bounds__(THREADS)
   }
 
 #pragma unroll
-  for (int t = 0; t < PER_WARP; ++t) {  // lines 12 to 15: O / l, and L = m + log l
+  for (int t = 0; t < ROWS; ++t) {  // lines 12 to 15: O / l, and L = m + log l
     const int r = warp + WARPS * t;
     if (i0 + r >= Tq) break;
     const float inverse = l_i[t] == 0.0f ? 0.0f : 1 / l_i[t];  // 0: the query sees no key
@@ -108,12 +107,12 @@ __global__ void __launch_bounds__(THREADS)
 
 }  // namespace
 
-void score_patch(const Attention& shape, const float* q, const float* k, const float* v, float* out,
-                 float* lse, float*) {
+void vector_reads(const Attention& shape, const float* q, const float* k, const float* v,
+                  float* out, float* lse, float*) {
   require_valid(shape);
-  require_head_size(shape.HS, "score_patch", D);
+  require_head_size(shape.HS, "vector_reads", D);
   if (shape.rows() * shape.HS == 0) return;
-  score_patch_kernel<<<query_blocks(shape, Br), THREADS, FLOATS * sizeof(float)>>>(
+  vector_reads_kernel<<<query_blocks(shape, Br), THREADS, FLOATS * sizeof(float)>>>(
       shape, score_scale(shape), q, k, v, out, lse);
   CUDA_CHECK_LAUNCH();
 }

@@ -1,13 +1,13 @@
-// Step 18 = step 17 + the query heads that share a head of K and V are rows of the same tiles:
+// Step 19 = step 18 + the query heads that share a head of K and V are rows of the same tiles:
 // their keys and values are read once for all of them.
 //
-// FLOP            as step 15, for tiles of 4, 8, 16 or 32 rows
+// FLOP            as step 16, for tiles of 4, 8, 16 or 32 rows
 // global memory   reads Q and writes O once; reads K and V once for each ⌈NH·Tq/(NH_kv·Rows)⌉ tiles
 //                 of rows
 // asked for       loads 4·B·NH·Tq·HS + 8·B·NH_kv·Tk·HS·⌈NH·Tq/(NH_kv·Rows)⌉ bytes, less what a
 //                 causal mask hides, stores 4·B·NH·Tq·(HS + 1) bytes
-// shared memory   as step 17
-// block           as step 17, for a tile of rows
+// shared memory   as step 18
+// block           as step 18, for a tile of rows
 // H200            0.101 ms for a query on 4096 keys, B 8, 32 heads on 8, HS 128
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"

@@ -1,12 +1,12 @@
-// Step 16 = step 15 for head sizes up to 256: above 128 a tile has half as many keys, so that a
+// Step 17 = step 16 for head sizes up to 256: above 128 a tile has half as many keys, so that a
 // thread has registers for 16 columns of O, and shared memory has room for Q.
 //
-// FLOP            as step 15, for HS rounded up to a multiple of 32 above 128
-// global memory   as step 15
+// FLOP            as step 16, for HS rounded up to a multiple of 32 above 128
+// global memory   as step 16
 // asked for       loads 4·B·NH·HS·(Tq + (Tk + 64·⌈Tk/64⌉)·⌈Tq/128⌉) bytes if HS > 128, about half
 //                 of Tk's part if causal, stores 4·B·NH·Tq·(HS + 1) bytes
-// shared memory   as step 15 up to 128; 204,800 bytes for HS = 256
-// block           as step 15; 256 threads above 128
+// shared memory   as step 16 up to 128; 204,800 bytes for HS = 256
+// block           as step 16; 256 threads above 128
 // H200            3.60 ms for B 2, NH 32, T 2048, HS 256 causal, 105 % of chapter 05
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"

@@ -1,15 +1,15 @@
-// Step 19 = step 18 + several blocks share the keys of a tile: each has a part of them, and a
+// Step 20 = step 19 + several blocks share the keys of a tile: each has a part of them, and a
 // second kernel merges what the parts gave, by their maxima and sums.
 //
-// FLOP            as step 18, and the merge
+// FLOP            as step 19, and the merge
 // global memory   reads Q and writes O once; reads K and V once for each ⌈NH·Tq/(NH_kv·Rows)⌉ tiles
 //                 of rows; writes and reads 4·(HS + 2) bytes for each row and part
 // asked for by split_keys_kernel  loads 4·B·NH·Tq·HS·Parts +
 //                 8·B·NH_kv·Tk·HS·⌈NH·Tq/(NH_kv·Rows)⌉ bytes, less what a causal mask hides, stores
 //                 4·B·NH·Tq·(HS + 2)·Parts bytes, or 4·B·NH·Tq·(HS + 1) if there is one part
 // asked for by merge_kernel  loads 4·B·NH·Tq·(HS + 2)·Parts bytes, stores 4·B·NH·Tq·(HS + 1) bytes
-// shared memory   as step 17
-// block           as step 17, for a tile of rows and a part of the keys
+// shared memory   as step 18
+// block           as step 18, for a tile of rows and a part of the keys
 // H200            0.071 ms for a query on 4096 keys, B 8, 32 heads on 8, HS 128, 90 % of a copy
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"

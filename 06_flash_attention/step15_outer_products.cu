@@ -1,12 +1,12 @@
-// Step 14 = step 13 + both products as sums of outer products: Q, K and P lie in shared memory with
+// Step 15 = step 14 + both products as sums of outer products: Q, K and P lie in shared memory with
 // their columns as rows. So a multiply-add finds its registers in both banks of the register file,
 // and few of them wait for one.
 //
-// FLOP            as step 11
-// global memory   as step 13, but a copy of K or Q has 4 bytes
+// FLOP            as step 12
+// global memory   as step 14, but a copy of K or Q has 4 bytes
 // asked for       loads 4·B·NH·HS·(Tq + 128·⌈Tk/64⌉·⌈Tq/128⌉) bytes if HS ≤ 64, about half of Tk's
 //                 part if causal, stores 4·B·NH·Tq·(HS + 1) bytes
-// shared memory   4 reads of 16 bytes serve 128 FLOP for every head size above 32, as in step 13.
+// shared memory   4 reads of 16 bytes serve 128 FLOP for every head size above 32, as in step 14.
 //                 103,424 bytes for HS = 64: an SM of an H100 has room for two blocks; 204,800 for
 //                 128: for one
 // block           128 threads, 256 if HS > 64, for 128 queries of a head
@@ -74,7 +74,7 @@ __device__ void add_outer_products(float (&sums)[ROWS][N], const float* left, co
       for (int r = 0; r < ROWS; ++r)
 #pragma unroll
         for (int n = 0; n < N; ++n) {
-          const int c = r % 2 == 0 ? n : N - 1 - n;  // to and fro, as in step 12
+          const int c = r % 2 == 0 ? n : N - 1 - n;  // to and fro, as in step 13
           sums[r][c] += a[i % 2][r] * b[i % 2][c];
         }
     }

@@ -1,11 +1,11 @@
-// Step 12 = step 11 + operands that are there in time: reads of shared memory begin a round before
+// Step 13 = step 12 + operands that are there in time: reads of shared memory begin a round before
 // their products, and take half as many turns, because the lanes of a warp are arranged for them.
 //
-// FLOP            as step 11
-// global memory   as step 10
+// FLOP            as step 12
+// global memory   as step 11
 // asked for       loads 4·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, about half of Tk's part if causal,
 //                 stores 4·B·NH·Tq·(HS + 1) bytes
-// shared memory   as step 10
+// shared memory   as step 11
 // block           128 threads, 256 if HS > 64, for 128 queries of a head
 // H200            0.374 ms for B 8, NH 12, T 1024, HS 64 causal, 149 % of chapter 05
 #include "06_flash_attention.hpp"
@@ -19,7 +19,7 @@
 namespace tutorial::flash_attention {
 namespace {
 
-/// Which thread has what: a warp has rows side by side, as in step 11. A read of 16 bytes by a warp
+/// Which thread has what: a warp has rows side by side, as in step 12. A read of 16 bytes by a warp
 /// takes two turns if in each half of the warp lanes l and l ^ 1, or l and l ^ 2, want the same;
 /// else four. So tx begins at bit 1 of the lane, and ty takes the rest. Of each 4·TX columns of S a
 /// thread has 4 side by side, to store them as one float4 of P.

@@ -1,13 +1,13 @@
-// Step 13 = step 12 + copies that begin a few at a time, amid the products: a warp that begins all
+// Step 14 = step 13 + copies that begin a few at a time, amid the products: a warp that begins all
 // of a piece's at once, right after the barrier, multiplies nothing until they are on their way.
 //
-// FLOP            as step 11
-// global memory   as step 10, but in whole tiles of 64 keys, or 128 for HS > 64: a key past the
+// FLOP            as step 12
+// global memory   as step 11, but in whole tiles of 64 keys, or 128 for HS > 64: a key past the
 // last
 //                 is replaced by the last, which costs no test
 // asked for       loads 4·B·NH·HS·(Tq + 128·⌈Tk/64⌉·⌈Tq/128⌉) bytes if HS ≤ 64, about half of Tk's
 //                 part if causal, stores 4·B·NH·Tq·(HS + 1) bytes
-// shared memory   as step 10
+// shared memory   as step 11
 // block           128 threads, 256 if HS > 64, for 128 queries of a head
 // H200            0.380 ms for B 8, NH 12, T 1024, HS 64 causal, 147 % of chapter 05
 #include <algorithm>
@@ -23,7 +23,7 @@
 namespace tutorial::flash_attention {
 namespace {
 
-/// Which thread has what, as in step 12.
+/// Which thread has what, as in step 13.
 template <class Sizes>
 struct PairedLanes : RowMajorPieces<Sizes> {
   static constexpr int TX = Sizes::TX, TY = WARP / TX, WARP_ROWS = ROWS * TY;

@@ -1,13 +1,13 @@
-// Step 15 = step 14 for every head size that is a multiple of 8, up to 128, at its own cost: S is
+// Step 16 = step 15 for every head size that is a multiple of 8, up to 128, at its own cost: S is
 // summed over HS columns and no more, and a thread has as many columns of O as it needs.
 //
-// FLOP            as step 14, for HS itself where step 14 has 32, 64 or 128
-// global memory   as step 14
+// FLOP            as step 15, for HS itself where step 15 has 32, 64 or 128
+// global memory   as step 15
 // asked for       loads 4·B·NH·HS·(Tq + 128·⌈Tk/64⌉·⌈Tq/128⌉) bytes if HS ≤ 64, about half of Tk's
 //                 part if causal, stores 4·B·NH·Tq·(HS + 1) bytes
-// shared memory   as step 14, with HS columns of Q: 177,408 bytes for HS = 80
+// shared memory   as step 15, with HS columns of Q: 177,408 bytes for HS = 80
 // block           128 threads, 256 if HS > 64, for 128 queries of a head
-// H200            1.12 ms for B 2, NH 32, T 2048, HS 80 causal, where step 14 takes 1.72 ms
+// H200            1.12 ms for B 2, NH 32, T 2048, HS 80 causal, where step 15 takes 1.72 ms
 #include "06_flash_attention.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
@@ -19,7 +19,7 @@
 namespace tutorial::flash_attention {
 namespace {
 
-/// Which thread has what, as in step 14, but the head size itself is known to the compiler.
+/// Which thread has what, as in step 15, but the head size itself is known to the compiler.
 template <int HEAD_SIZE>
 struct SizedRows : QuadLanes<HEAD_SIZE <= 64 ? 8 : 16> {
   static constexpr bool EXACT = true;

@@ -1,0 +1,186 @@
+// Step 10 = step 9 without waiting for K and V: asynchronous copies bring V_j while S is computed
+// from K_j, and the next K_j while O is computed from V_j. Each has a buffer of its own already.
+//
+// FLOP            as step 7
+// global memory   as step 7
+// asked for       loads 4·B·NH·HS·(Tq + 2·Tk·⌈Tq/Br⌉) bytes, about half of Tk's part if causal,
+//                 stores 4·B·NH·Tq·(HS + 1) bytes
+// shared memory   as step 7
+// block           128 threads for Br queries of a head
+#include "06_flash_attention.hpp"
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
+#include "common/kernel/vector4.cuh"
+#include "launch_checks.hpp"
+#include "tiles.cuh"
+
+namespace tutorial::flash_attention {
+namespace {
+
+constexpr int WARPS = 4, THREADS = WARPS * WARP;
+constexpr int ROWS = 4, O_COLS = 8;  // of a thread's patch of O
+constexpr int Bc = 32;               // keys in a tile
+
+/// What follows from D, the head size, padded with zeros to 32, 64 or 128.
+template <int HEAD_SIZE>
+struct SquareTile {
+  static constexpr int D = HEAD_SIZE;
+  static constexpr int TX = D / O_COLS, TY = THREADS / TX;  // TX lanes share rows ty, ty + TY, …
+  static constexpr int COLS = Bc / TX;                      // of a thread's patch of S
+  static constexpr int Br = ROWS * TY;                      // queries in a tile
+  static constexpr int P_STRIDE = Bc + TX;  // so that what a warp stores goes to 32 different banks
+  static constexpr int64_t BYTES =
+      int64_t{sizeof(float)} * ((Br + 2 * Bc) * padded_stride(D) + Br * P_STRIDE);
+};
+
+/// VEC: how many floats are copied at a time: 4, or 1 where rows begin anywhere.
+template <class Tile, int VEC>
+__global__ void __launch_bounds__(THREADS)
+    two_buffers_kernel(Attention shape, float scale, const float* __restrict__ q,
+                       const float* __restrict__ k, const float* __restrict__ v,
+                       float* __restrict__ out, float* __restrict__ lse) {
+  constexpr int D = Tile::D, TX = Tile::TX, TY = Tile::TY, COLS = Tile::COLS, Br = Tile::Br,
+                P_STRIDE = Tile::P_STRIDE;
+  const int HS = static_cast<int>(shape.HS), stride = padded_stride(D);
+  const int64_t Tq = shape.Tq, Tk = shape.Tk, heads = shape.B * shape.NH;
+  extern __shared__ __align__(16) float shared[];
+  float* const Q_i = shared;              // (Br, D)
+  float* const K_j = Q_i + Br * stride;   // (Bc, D)
+  float* const V_j = K_j + Bc * stride;   // (Bc, D)
+  float* const P_ij = V_j + Bc * stride;  // (Br, Bc)
+
+  // Line 3, the last tiles of all heads first: they have the most keys, and started last they would
+  // leave most of the GPU idle at the end.
+  const int64_t head = blockIdx.x % heads, kv_head = head / shape.group();
+  const int64_t i0 = (ceil_div(Tq, Br) - 1 - blockIdx.x / heads) * Br;
+  q += head * Tq * HS;
+  k += kv_head * Tk * HS;
+  v += kv_head * Tk * HS;
+  out += head * Tq * HS;
+  lse += head * Tq;
+  const int tx = threadIdx.x % TX, ty = threadIdx.x / TX;
+
+  const auto begin_k = [&](int64_t j0) {
+    fetch_tile<Bc, D, VEC, THREADS>(K_j, stride, k, j0, Tk, HS);
+  };
+  const auto begin_v = [&](int64_t j0) {
+    fetch_tile<Bc, D, VEC, THREADS>(V_j, stride, v, j0, Tk, HS);
+  };
+  fetch_tile<Br, D, VEC, THREADS>(Q_i, stride, q, i0, Tq, HS);  // line 4
+  float m_i[ROWS], l_i[ROWS];                                   // line 5: O = 0, l = 0, m = −∞
+  float O_i[ROWS][O_COLS] = {};                                 // times l_i until the end
+#pragma unroll
+  for (int t = 0; t < ROWS; ++t) {
+    m_i[t] = -INFINITY;
+    l_i[t] = 0.0f;
+  }
+
+  // Line 6, less the tiles that lie past the last key that any of these queries sees.
+  const int64_t last = (i0 + Br < Tq ? i0 + Br : Tq) - 1, keys = shape.visible_keys(last);
+  const int64_t seen_by_all = shape.visible_keys(i0);  // keys that the first query sees
+  if (keys > 0) begin_k(0);
+  for (int64_t j0 = 0; j0 < keys; j0 += Bc) {
+    finish_fetch();  // K_j is there, and all warps are done with the last V_j
+    begin_v(j0);     // line 7: it comes while S is computed
+
+    // Line 8: S_ij = Q_i·K_jᵀ, the keys tx, tx + TX, … of the thread's rows.
+    float s[ROWS][COLS] = {};
+#pragma unroll 4
+    for (int d = 0; d < D; d += 4) {
+      float4 k4[COLS];
+#pragma unroll
+      for (int c = 0; c < COLS; ++c) k4[c] = load4(&K_j[(tx + TX * c) * stride + d]);
+#pragma unroll
+      for (int t = 0; t < ROWS; ++t) {
+        const float4 q4 = load4(&Q_i[(ty + TY * t) * stride + d]);
+#pragma unroll
+        for (int c = 0; c < COLS; ++c) add_dot4(s[t][c], q4, k4[c]);
+      }
+    }
+
+    if (j0 + Bc > seen_by_all)  // else all queries see all keys of the tile
+#pragma unroll
+      for (int t = 0; t < ROWS; ++t)
+#pragma unroll
+        for (int c = 0; c < COLS; ++c)
+          if (j0 + tx + TX * c >= shape.visible_keys(i0 + ty + TY * t)) s[t][c] = -INFINITY;
+
+#pragma unroll
+    for (int t = 0; t < ROWS; ++t) {
+      const int r = ty + TY * t;
+
+      // Line 9: the new maximum, and what the old one takes away from all that was summed.
+      float m_new = m_i[t], l_ij = 0.0f;
+#pragma unroll
+      for (int c = 0; c < COLS; ++c) {
+        s[t][c] *= scale;
+        m_new = fmaxf(m_new, s[t][c]);
+      }
+      m_new = row_max<TX>(m_new);
+      const float rescale = exp_minus(m_i[t], m_new);
+#pragma unroll
+      for (int c = 0; c < COLS; ++c) {
+        const float p = exp_minus(s[t][c], m_new);
+        P_ij[r * P_STRIDE + tx + TX * c] = p;
+        l_ij += p;
+      }
+      l_i[t] = rescale * l_i[t] + row_sum<TX>(l_ij);
+      m_i[t] = m_new;
+#pragma unroll
+      for (int n = 0; n < O_COLS; ++n) O_i[t][n] *= rescale;
+    }
+
+    // Line 10: O_i = e^(m_i − m_new)·O_i + P_ij·V_j, of columns that are neighbours in fours.
+    finish_fetch();                        // V_j is there, and all warps are done with K_j
+    if (j0 + Bc < keys) begin_k(j0 + Bc);  // the next one: it comes while O is computed
+#pragma unroll 2
+    for (int c = 0; c < Bc; c += 4) {
+      float p[ROWS][4];
+#pragma unroll
+      for (int t = 0; t < ROWS; ++t) load4(p[t], &P_ij[(ty + TY * t) * P_STRIDE + c]);
+#pragma unroll
+      for (int x = 0; x < 4; ++x) {
+        float v_c[O_COLS];
+#pragma unroll
+        for (int n = 0; n < O_COLS; n += 4)
+          load4(&v_c[n], &V_j[(c + x) * stride + quad_column<TX>(tx, n)]);
+#pragma unroll
+        for (int t = 0; t < ROWS; ++t)
+#pragma unroll
+          for (int n = 0; n < O_COLS; ++n) O_i[t][n] += p[t][x] * v_c[n];
+      }
+    }
+  }
+
+#pragma unroll
+  for (int t = 0; t < ROWS; ++t) {  // lines 12 to 15: O / l, and L = m + log l
+    const int r = ty + TY * t;
+    if (i0 + r >= Tq) break;
+    const float inverse = l_i[t] == 0.0f ? 0.0f : 1 / l_i[t];  // 0: the query sees no key
+#pragma unroll
+    for (int n = 0; n < O_COLS; ++n) {
+      const int column = quad_column<TX>(tx, n);
+      if (column < HS) out[(i0 + r) * HS + column] = O_i[t][n] * inverse;
+    }
+    if (tx == 0) lse[i0 + r] = m_i[t] + logf(l_i[t]);
+  }
+}
+
+}  // namespace
+
+void two_buffers(const Attention& shape, const float* q, const float* k, const float* v, float* out,
+                 float* lse, float*) {
+  require_valid(shape);
+  with_padded_head_size(shape.HS, "two_buffers", [&]<int D>() {
+    using Tile = SquareTile<D>;
+    const bool aligned = rows_begin_aligned(shape.HS, q, k, v, out);
+    const auto kernel = aligned ? two_buffers_kernel<Tile, 4> : two_buffers_kernel<Tile, 1>;
+    allow_shared_memory(kernel, Tile::BYTES, "head size", shape.HS);
+    if (shape.rows() * shape.HS == 0) return;
+    kernel<<<query_blocks(shape, Tile::Br), THREADS, Tile::BYTES>>>(shape, score_scale(shape), q, k,
+                                                                    v, out, lse);
+    CUDA_CHECK_LAUNCH();
+  });
+}
+
+}  // namespace tutorial::flash_attention
