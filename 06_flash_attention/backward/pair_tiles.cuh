@@ -17,7 +17,7 @@
 
 namespace tutorial::flash_attention::backward {
 
-/// Which thread has what: rows as the lanes of steps 12 to 14 of the forward pass, LY of them a
+/// Which thread has what: rows as the lanes of steps 13 to 15 of the forward pass, LY of them a
 /// warp; columns TX apart.
 template <class Sizes>
 struct PairTile : Sizes {
