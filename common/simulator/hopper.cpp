@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "common/backend/needs.hpp"
 #include "common/simulator/block.hpp"
 #include "common/simulator/matrix.hpp"
 #include "common/simulator/report.hpp"
@@ -40,22 +41,19 @@ void refuse(Worker& worker, const char* kind, const void* instruction, const std
                          text);
 }
 
-Worker& hopper_worker(const char* what, int needs) {
+Worker& hopper_worker(const char* what, const char* needs) {
   Worker* const worker = current_worker();
   if (worker == nullptr) {
     std::fprintf(stderr, "%s was called outside a kernel.\n", what);
     std::abort();
   }
   worker->hopper->used = true;
-  const int here = architecture().capability;
-  if (here < needs) {
+  const std::string why = tutorial::why_not_on(needs, architecture().capability, "this device");
+  if (!why.empty()) {
     const SimulatorScope scope;
     throw Fault(cudaErrorLaunchFailure,
                 "trap in " + std::string(worker->kernel()) + ", " +
-                    worker->place_of_running_thread() + "\n  " + what +
-                    " needs compute capability " + std::to_string(needs / 10) + "." +
-                    std::to_string(needs % 10) + ", and this device has " +
-                    std::to_string(here / 10) + "." + std::to_string(here % 10) +
+                    worker->place_of_running_thread() + "\n  " + what + " " + why +
                     "\n  likely: the launcher does not refuse the device\n");
   }
   return *worker;

@@ -462,19 +462,19 @@ void RegisterPool::change(int count, bool more, const void* instruction) {
 // ---- What kernels call
 
 void named_barrier(int barrier, int threads, bool waits) {
-  Worker& worker = hopper_worker("a named barrier", 0);
+  Worker& worker = hopper_worker("a named barrier", "");
   const SimulatorScope scope;
   worker.settle();
   worker.hopper->named.come(barrier, threads, waits, __builtin_return_address(0));
 }
 void set_registers(int count, bool more) {
-  Worker& worker = hopper_worker("setmaxnreg");
+  Worker& worker = hopper_worker("setmaxnreg", "sm_90a");
   const SimulatorScope scope;
   worker.hopper->registers.change(count, more, __builtin_return_address(0));
 }
 void wgmma(float* d, int columns, uint64_t a, const uint32_t* registers, uint64_t b, bool add,
            WgmmaType type, int mn_major) {
-  Worker& worker = hopper_worker("wgmma()");
+  Worker& worker = hopper_worker("wgmma()", "sm_90a");
   const SimulatorScope scope;
   worker.settle();
   Products::Operands operands{columns, a,    b,        registers != nullptr,       add,
@@ -483,23 +483,23 @@ void wgmma(float* d, int columns, uint64_t a, const uint32_t* registers, uint64_
   worker.hopper->products.begin(d, registers, operands);
 }
 void wgmma_fence() {
-  Worker& worker = hopper_worker("wgmma_fence()");
+  Worker& worker = hopper_worker("wgmma_fence()", "sm_90a");
   const SimulatorScope scope;
   worker.hopper->products.fence();
 }
 void wgmma_commit() {
-  Worker& worker = hopper_worker("wgmma_commit()");
+  Worker& worker = hopper_worker("wgmma_commit()", "sm_90a");
   const SimulatorScope scope;
   worker.hopper->products.commit(__builtin_return_address(0));
 }
 void wgmma_wait(int pending) {
-  Worker& worker = hopper_worker("wgmma_wait()");
+  Worker& worker = hopper_worker("wgmma_wait()", "sm_90a");
   const SimulatorScope scope;
   worker.settle();
   worker.hopper->products.wait(pending, __builtin_return_address(0));
 }
 uint64_t wgmma_descriptor(const void* start, int leading, int stride, int swizzle) {
-  Worker& worker = hopper_worker("WgmmaOperand");
+  Worker& worker = hopper_worker("WgmmaOperand", "sm_90a");
   const SimulatorScope scope;
   const uintptr_t address = reinterpret_cast<uintptr_t>(start);
   const void* const instruction = __builtin_return_address(0);
