@@ -15,9 +15,9 @@ LISTED = r"GPU 0: Tesla T4 (UUID: GPU-1)\n"
 
 
 class Machine(Scratch):
-    def ask(self, function, queried="", status=0, listed=""):
+    def ask(self, function, queried="", status=0, listed="", toolkit="13.0"):
         for name, text in (("nvidia-smi", NVIDIA_SMI.format(queried, status, listed)),
-                           ("nvcc", "#!/bin/sh\necho 'release 13.0, V13.0.88'\n")):
+                           ("nvcc", f"#!/bin/sh\necho 'release {toolkit}, V{toolkit}.88'\n")):
             path = self.root / name
             path.write_text(text)
             path.chmod(0o755)
@@ -39,6 +39,18 @@ class Machine(Scratch):
                                  (r"6.0, Tesla P100\n", "no NVIDIA GPU of compute capability 7.5 or newer"),
                                  (r"No devices were found\n", "no NVIDIA GPU")):
             self.assertEqual(self.ask("gpu_problem", queried), problem, queried)
+
+    def test_a_new_gpu_needs_a_new_toolkit(self):
+        blackwell = r"12.0, NVIDIA GeForce RTX 5090\n"
+        self.assertEqual(self.ask("gpu_problem", blackwell, toolkit="12.6"),
+                         "no CUDA Toolkit of version 12.8 or newer, which a GPU of compute capability 12.0 needs,")
+        self.assertEqual(self.ask("gpu_problem", blackwell, toolkit="12.8"), "")
+        self.assertEqual(self.ask("gpu_problem", r"7.5, Tesla T4\n" + blackwell, toolkit="12.4")[:50],
+                         "no CUDA Toolkit of version 12.8 or newer, which a ")
+        self.assertEqual(self.ask("gpu_problem", r"9.0, NVIDIA H100\n", toolkit="12.4"), "")
+        self.assertEqual(self.ask("gpu_problem", r"9.0, NVIDIA H100\n", toolkit="12.3"),
+                         "no CUDA Toolkit of version 12.4 or newer")
+        self.assertEqual(self.ask("least_toolkit", "?", 2, LISTED), "12.4")
 
 
 if __name__ == "__main__":
