@@ -19,9 +19,9 @@ bool fills_registers(int64_t cols) {
 }  // namespace
 
 void any_row(const float* x, float* y, int64_t rows, int64_t cols) {
-  static const bool has_clusters = why_not_here("sm_90").empty();
   if (cols <= FITS_A_WARP) return warp_per_row(x, y, rows, cols);
-  if (cols > FITS_A_BLOCK && has_clusters) return half_in_registers(x, y, rows, cols);
+  if (cols > FITS_A_BLOCK && why_not_here("sm_90").empty())
+    return half_in_registers(x, y, rows, cols);
   if (cols <= FITS_A_BLOCK && fills_registers(cols)) return row_on_chip(x, y, rows, cols);
   row_in_shared(x, y, rows, cols);
 }

@@ -15,13 +15,6 @@ bool device_has_clock();
 /// Throws Error, one sentence, when the backend cannot run: no driver, no GPU, a GPU that the
 /// program was not built for.
 void require_device();
-/// Has a device of this compute capability (75, 80 …) what `needs` names? "sm_80" means 8.0 or
-/// newer; "sm_90a" means 9.0 and nothing else: what has the letter works on that one architecture.
-inline bool has_architecture(const std::string& needs, int capability) {
-  if (!needs.starts_with("sm_")) return false;
-  const int wanted = std::stoi(needs.substr(3));
-  return needs.back() == 'a' ? capability == wanted : capability >= wanted;
-}
 /// "" when a kernel that needs this ("", "sm_90a", …) can run here, else the reason.
 std::string why_not_here(const std::string& needs);
 

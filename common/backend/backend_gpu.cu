@@ -2,8 +2,10 @@
 #include <cuda_runtime.h>
 
 #include "common/backend/backend.hpp"
+#include "common/backend/needs.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/error.hpp"
+#include "common/kernel/shared_memory.hpp"
 
 namespace tutorial {
 namespace {
@@ -22,10 +24,6 @@ cudaDeviceProp properties() {
   CUDA_CHECK(cudaGetDevice(&device));
   CUDA_CHECK(cudaGetDeviceProperties(&found, device));
   return found;
-}
-
-int capability(const cudaDeviceProp& gpu) {
-  return 10 * gpu.major + gpu.minor;
 }
 
 /// The sentence for an error that keeps the GPU from being used.
@@ -58,7 +56,7 @@ std::string why_unusable(cudaError_t status) {
 
 std::string device_description() {
   const cudaDeviceProp gpu = properties();
-  return std::string(gpu.name) + " (sm_" + std::to_string(capability(gpu)) + ", " +
+  return std::string(gpu.name) + " (sm_" + std::to_string(10 * gpu.major + gpu.minor) + ", " +
          std::to_string(gpu.multiProcessorCount) + " SMs)";
 }
 
@@ -77,11 +75,12 @@ void require_device() {
   throw Error(why_unusable(status));
 }
 
+// Launchers ask, too, so not of all properties: those take a millisecond.
 std::string why_not_here(const std::string& needs) {
-  if (needs.empty()) return "";
-  const int here = capability(properties());
-  if (has_architecture(needs, here)) return "";
-  return "needs " + needs + ", and this GPU is sm_" + std::to_string(here);
+  return why_not_on(needs,
+                    10 * device_attribute(cudaDevAttrComputeCapabilityMajor) +
+                        device_attribute(cudaDevAttrComputeCapabilityMinor),
+                    "this GPU");
 }
 
 LaunchProgress launch_progress() {

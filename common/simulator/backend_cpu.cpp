@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "common/backend/backend.hpp"
+#include "common/backend/needs.hpp"
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/order.hpp"
+#include "common/simulator/plan.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/shadow.hpp"
 #include "common/simulator/spin_watch.hpp"
@@ -25,15 +27,11 @@ bool device_has_clock() {
 void require_device() {}
 
 std::string why_not_here(const std::string& needs) {
-  if (needs.empty()) return "";
-  const int here = simulator::architecture().capability;
-  if (has_architecture(needs, here)) return "";
-  if (has_architecture(needs, 90))
-    return "needs " + needs + ", and this simulator is sm_" + std::to_string(here);
-  return "needs " + needs + ", which the CPU simulator does not have";
+  return why_not_on(needs, simulator::architecture().capability, "this simulator");
 }
 
 void mark_device_memory_unwritten(void* memory, int64_t bytes) {
+  if (simulator::is_planning()) return;
   simulator::mark_unwritten(memory, static_cast<size_t>(bytes));
 }
 

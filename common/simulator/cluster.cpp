@@ -88,7 +88,7 @@ void Worker::cluster_passed() {
 
 Cluster& Worker::cluster() {
   if (cluster_) return *cluster_;
-  if (architecture().capability < 90)
+  if (!architecture().has_clusters())
     throw Fault(cudaErrorLaunchFailure, "trap in " + where_am_i(current_) +
                                             "\n  a cluster of blocks needs compute capability 9.0\n"
                                             "  likely: the launcher does not refuse the device\n");

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "runtime_api.h"
 
@@ -18,7 +19,12 @@ struct Architecture {
   size_t shared_per_block;  // with opt-in
   size_t shared_reserved;   // of each block, by the driver
   int threads, blocks;      // of a multiprocessor
+
+  size_t shared_per_multiprocessor() const { return shared_per_block + shared_reserved; }
+  bool has_clusters() const { return capability >= 90; }
 };
+/// All that it can be, the oldest first.
+std::span<const Architecture> architectures();
 /// An H100's, or that of the compute capability that SIMULATOR_CAPABILITY in the environment says.
 const Architecture& architecture();
 
@@ -61,6 +67,9 @@ bool unpin(const void* memory);
 bool is_symbol(const void* pointer, size_t bytes);
 /// Code of the host, in a .cu file, touches this device address: reports it unless it may.
 void host_access(const void* address, const void* instruction);
+/// Addresses that were given out while launches were planned, and are free now, are given out
+/// again.
+void forget_planned_memory();
 
 // ---- Errors of the runtime. The last error is per host thread, a kernel's fault the device's.
 
@@ -80,6 +89,8 @@ size_t dynamic_shared_limit(const void* kernel, size_t fixed);
 /// How many blocks a cluster of this kernel may have: 8, or 16 if cudaFuncSetAttribute allowed it,
 /// or allowed it to any kernel where it is not known which one this is.
 unsigned most_blocks_of_cluster(const void* kernel);
+/// Takes back what cudaFuncSetAttribute allowed to kernels.
+void forget_allowances();
 /// Those that were not refused.
 unsigned launches_made();
 

@@ -3,9 +3,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <string>
 
 #include "common/simulator/device.hpp"
 #include "common/simulator/environment.hpp"
+#include "common/simulator/plan.hpp"
 
 using namespace simulator;
 
@@ -57,13 +59,24 @@ constexpr Architecture kArchitectures[] = {
 
 }  // namespace
 
+std::span<const Architecture> simulator::architectures() {
+  return kArchitectures;
+}
+
 const Architecture& simulator::architecture() {
+  if (const Architecture* planned = planned_architecture()) return *planned;
   const uint64_t wanted = number_from_environment("SIMULATOR_CAPABILITY").value_or(90);
   const auto* found = std::ranges::find(kArchitectures, wanted, [](const Architecture& known) {
     return static_cast<uint64_t>(known.capability);
   });
   if (found != std::end(kArchitectures)) return *found;
-  std::fprintf(stderr, "SIMULATOR_CAPABILITY is 75, 80, 86, 89, 90, 100 or 120, and not %llu.\n",
+  std::string known;
+  for (const Architecture& one : kArchitectures)
+    known += (&one == &kArchitectures[0]                               ? ""
+              : &one == &kArchitectures[std::size(kArchitectures) - 1] ? " or "
+                                                                       : ", ") +
+             std::to_string(one.capability);
+  std::fprintf(stderr, "SIMULATOR_CAPABILITY is %s, and not %llu.\n", known.c_str(),
                static_cast<unsigned long long>(wanted));
   std::exit(2);
 }
@@ -94,7 +107,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   p.sharedMemPerBlock = kSharedPerBlock;
   const Architecture& here = architecture();
   p.sharedMemPerBlockOptin = here.shared_per_block;
-  p.sharedMemPerMultiprocessor = here.shared_per_block + here.shared_reserved;
+  p.sharedMemPerMultiprocessor = here.shared_per_multiprocessor();
   p.reservedSharedMemPerBlock = here.shared_reserved;
   p.totalConstMem = 64 * 1024;
   p.memPitch = 0x7fffffff;
@@ -117,7 +130,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   p.asyncEngineCount = p.deviceOverlap = p.concurrentKernels = 1;
   p.canMapHostMemory = p.unifiedAddressing = p.streamPrioritiesSupported = 1;
   p.globalL1CacheSupported = p.localL1CacheSupported = 1;
-  p.clusterLaunch = here.capability >= 90;
+  p.clusterLaunch = here.has_clusters();
   p.managedMemory = p.concurrentManagedAccess = p.memoryPoolsSupported = 1;
   return cudaSuccess;
 }

@@ -2,9 +2,8 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 
-#include "common/backend/backend.hpp"
+#include "common/backend/needs.hpp"
 #include "common/simulator/block.hpp"
 #include "common/simulator/matrix.hpp"
 #include "common/simulator/report.hpp"
@@ -49,16 +48,12 @@ Worker& hopper_worker(const char* what, const char* needs) {
     std::abort();
   }
   worker->hopper->used = true;
-  const int here = architecture().capability;
-  if (!tutorial::has_architecture(needs, here)) {
+  const std::string why = tutorial::why_not_on(needs, architecture().capability, "this device");
+  if (!why.empty()) {
     const SimulatorScope scope;
-    const bool alone = std::string_view(needs).ends_with('a');
     throw Fault(cudaErrorLaunchFailure,
                 "trap in " + std::string(worker->kernel()) + ", " +
-                    worker->place_of_running_thread() + "\n  " + what +
-                    " needs compute capability 9.0" + (alone ? " itself" : "") +
-                    ", and this device has " +
-                    std::to_string(here / 10) + "." + std::to_string(here % 10) +
+                    worker->place_of_running_thread() + "\n  " + what + " " + why +
                     "\n  likely: the launcher does not refuse the device\n");
   }
   return *worker;

@@ -39,8 +39,8 @@ struct Hopper {
 [[noreturn]] void refuse(Worker& worker, const char* kind, const void* instruction,
                          const std::string& text, cudaError_t error = cudaErrorLaunchFailure);
 
-/// The worker whose block calls; ends the program if there is none, and the launch if the device is
-/// not of the architecture that it needs (as in why_not_here).
+/// The worker whose block calls; ends the program if there is none, and the launch if the device
+/// has not what `what` needs: "sm_90", or "sm_90a" for that compute capability alone.
 Worker& hopper_worker(const char* what, const char* needs = "sm_90");
 
 }  // namespace simulator

@@ -4,6 +4,7 @@
 #include "common/simulator/checks.hpp"
 #include "common/simulator/device.hpp"
 #include "common/simulator/names.hpp"
+#include "common/simulator/plan.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/shadow.hpp"
 #include "common/simulator/stream_order.hpp"
@@ -27,7 +28,7 @@ void report(const Operation& now, const Conflict& conflict, bool writes) {
 }
 
 void access(const Operation& now, const void* memory, size_t bytes, bool writes) {
-  if (!has_streams() || !checks_are_on() || !is_device_address(memory)) return;
+  if (!has_streams() || !checks_are_on() || !is_device_address(memory) || is_planning()) return;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(memory), end = begin + bytes;
   const Record mine{.epoch = now.number};
   Conflict conflict;

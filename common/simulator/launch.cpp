@@ -13,6 +13,7 @@
 #include "common/backend/backend.hpp"
 #include "common/simulator/block.hpp"
 #include "common/simulator/device.hpp"
+#include "common/simulator/plan.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/symbols.hpp"
 
@@ -267,7 +268,7 @@ cudaError_t check_cluster(const Launch& launch, const std::optional<dim3>& requi
                                                    ", and a launch may name no other size");
   const uint64_t blocks = uint64_t{size.x} * size.y * size.z,
                  most = most_blocks_of_cluster(launch.address);
-  if (blocks > 1 && architecture().capability < 90)
+  if (blocks > 1 && !architecture().has_clusters())
     return refuse(cudaErrorNotSupported, "they need compute capability 9.0");
   if (blocks == 0) return refuse(cudaErrorInvalidClusterSize, "there is no such cluster");
   if (blocks > 16) return refuse(cudaErrorInvalidClusterSize, "no GPU has more than 16");
@@ -302,7 +303,8 @@ cudaError_t check_limits(const Launch& launch, const std::optional<dim3>& requir
             cudaErrorInvalidValue);
     return cudaErrorInvalidValue;
   }
-  if (launch.dynamic_shared > dynamic_shared_limit(launch.address, fixed))
+  if (launch.dynamic_shared > dynamic_shared_limit(launch.address, fixed) ||
+      launch.dynamic_shared + fixed > architecture().shared_per_block)
     return cudaErrorInvalidValue;
   return cudaSuccess;
 }
@@ -345,6 +347,7 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
                                            "kernels\n");
   Grid grid{launch, call, context, context_bytes, nullptr, thread_order()};
   if (!may_run(grid)) return;
+  if (is_planning()) return plan_launch(grid.launch);
   const Operation operation =
       begin_operation(launch.kernel, launch.stream, launch.grid, launch.block);
   grid.operation = &operation;

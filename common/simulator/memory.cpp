@@ -16,6 +16,7 @@
 #include "common/simulator/device.hpp"
 #include "common/simulator/environment.hpp"
 #include "common/simulator/heap.hpp"
+#include "common/simulator/plan.hpp"
 #include "common/simulator/report.hpp"
 #include "common/simulator/shadow.hpp"
 #include "common/simulator/stream_order.hpp"
@@ -66,12 +67,16 @@ class DeviceMemory {
     const size_t pages = round_up(body, kPage);
     const uintptr_t first = find_room(pages + kPage);
     if (first == 0) return nullptr;
-    if (mprotect(reinterpret_cast<void*>(first), pages, PROT_READ | PROT_WRITE) != 0)
-      return nullptr;
     // Flush with the end of its last page: a read past the end meets the page that follows.
     const uintptr_t begin = first + pages - body;
-    std::memset(reinterpret_cast<void*>(begin), kPoison, body);
-    mark_unwritten(reinterpret_cast<void*>(begin), body);
+    if (is_planning()) {
+      if (planned_from_ == 0) planned_from_ = first;
+    } else {
+      if (mprotect(reinterpret_cast<void*>(first), pages, PROT_READ | PROT_WRITE) != 0)
+        return nullptr;
+      std::memset(reinterpret_cast<void*>(begin), kPoison, body);
+      mark_unwritten(reinterpret_cast<void*>(begin), body);
+    }
     live_[begin] = {bytes, first, pages, {begin, bytes, 0, made_by}};
     used_ += bytes;
     return reinterpret_cast<void*>(begin);
@@ -85,6 +90,10 @@ class DeviceMemory {
     mmap(pages, found->second.page_bytes, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     used_ -= found->second.bytes;
+    if (planned_from_ != 0 && found->second.first_page >= planned_from_) {
+      live_.erase(found);  // its addresses will be another's
+      return true;
+    }
     freed_.insert_or_assign(found->first, found->second);
     freed_order_.push_back(found->first);
     if (freed_order_.size() > kFreedRemembered) {
@@ -148,6 +157,13 @@ class DeviceMemory {
     return block != nullptr && block->host_may_use;
   }
 
+  void forget_planned() {
+    const std::lock_guard lock(mutex_);
+    if (planned_from_ != 0 && live_.lower_bound(planned_from_) == live_.end())
+      next_ = planned_from_;
+    planned_from_ = 0;
+  }
+
   size_t free_bytes() {
     const std::lock_guard lock(mutex_);
     return room();
@@ -155,7 +171,7 @@ class DeviceMemory {
 
  private:
   size_t room() const {
-    const size_t all = device_memory_size();
+    const size_t all = is_planning() ? kDeviceSpan : device_memory_size();
     return all > used_ ? all - used_ : 0;
   }
 
@@ -190,6 +206,7 @@ class DeviceMemory {
   std::deque<uintptr_t> freed_order_;
   size_t used_ = 0;
   uintptr_t next_ = 0;
+  uintptr_t planned_from_ = 0;  // where the addresses of the plan begin; 0: there are none
 };
 
 DeviceMemory& memory() {
@@ -261,6 +278,10 @@ bool is_pinned(const void* address) {
   if (after == pinned.begin()) return false;
   const auto& [begin, bytes] = *std::prev(after);
   return reinterpret_cast<uintptr_t>(address) - begin < bytes;
+}
+
+void forget_planned_memory() {
+  memory().forget_planned();
 }
 
 void host_access(const void* address, const void* instruction) {
@@ -372,6 +393,10 @@ cudaError_t copy(const char* what, void* to, const void* from, size_t bytes, cud
                                : kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   if (!fits(to, bytes, to_device) || !fits(from, bytes, from_device))
     return done(cudaErrorInvalidValue);
+  if (is_planning()) {
+    if (!is_device_address(to)) std::memset(to, 0, bytes);
+    return cudaSuccess;
+  }
   const Operation now = begin_operation(what, stream);
   if (is_device_address(from)) host_operation_reads(now, from, bytes);  // and no symbol
   if (is_device_address(to)) host_operation_writes(now, to, bytes);
@@ -385,6 +410,7 @@ cudaError_t fill(const char* what, void* to, int value, size_t bytes, cudaStream
   if (fault != cudaSuccess) return fault;
   if (bytes == 0) return cudaSuccess;
   if (!fits(to, bytes, true)) return done(cudaErrorInvalidValue);
+  if (is_planning()) return cudaSuccess;
   const Operation now = begin_operation(what, stream);
   if (is_device_address(to)) host_operation_writes(now, to, bytes);
   std::memset(to, value, bytes);

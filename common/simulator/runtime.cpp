@@ -112,6 +112,12 @@ size_t dynamic_shared_limit(const void* kernel, size_t fixed) {
   return limit;
 }
 
+void forget_allowances() {
+  const std::lock_guard lock(limits_mutex);
+  opted_in.clear();
+  large_clusters.clear();
+}
+
 unsigned most_blocks_of_cluster(const void* kernel) {
   const std::lock_guard lock(limits_mutex);
   const bool is_large =
@@ -122,7 +128,7 @@ unsigned most_blocks_of_cluster(const void* kernel) {
 cudaError_t most_clusters(int* clusters, const void* kernel, const cudaLaunchConfig_t& config) {
   const dim3 size = cluster_of(config).value_or(dim3(1, 1, 1)), block = config.blockDim;
   const uint64_t blocks = uint64_t{size.x} * size.y * size.z;
-  if (blocks == 0 || blocks > most_blocks_of_cluster(kernel) || architecture().capability < 90) {
+  if (blocks == 0 || blocks > most_blocks_of_cluster(kernel) || !architecture().has_clusters()) {
     set_last_error(cudaErrorInvalidClusterSize);
     return cudaErrorInvalidClusterSize;
   }
@@ -201,10 +207,11 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
                                                           int block_size, size_t dynamic_shared) {
   if (blocks == nullptr || block_size <= 0) return done(cudaErrorInvalidValue);
-  const size_t reserved = 1024;  // by the system, for each block
-  const size_t shared = static_shared_bytes(kernel) + dynamic_shared + reserved;
-  const int by_threads = block_size > 1024 ? 0 : 2048 / ((block_size + 31) / 32 * 32);
-  const int by_shared = static_cast<int>(228 * 1024 / shared);
-  *blocks = std::min({32, by_threads, by_shared});
+  const Architecture& here = architecture();
+  const size_t shared = static_shared_bytes(kernel) + dynamic_shared + here.shared_reserved;
+  const int by_threads = block_size > 1024 ? 0 : here.threads / ((block_size + 31) / 32 * 32);
+  const int by_shared =
+      shared == 0 ? here.blocks : static_cast<int>(here.shared_per_multiprocessor() / shared);
+  *blocks = std::min({here.blocks, by_threads, by_shared});
   return cudaSuccess;
 }

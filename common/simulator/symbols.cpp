@@ -237,13 +237,20 @@ size_t static_shared_bytes(const void* kernel) {
   return bytes;
 }
 
+namespace {
+std::string demangled(const char* symbol) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+  const std::string name = status == 0 ? text : symbol;
+  std::free(text);
+  return name;
+}
+}  // namespace
+
 std::string function_name(const void* address) {
   const Function* function = symbols().find(address);
   if (function == nullptr) return "";
-  int status = 0;
-  char* text = abi::__cxa_demangle(function->name, nullptr, nullptr, &status);
-  std::string name = status == 0 ? text : function->name;
-  std::free(text);
+  std::string name = demangled(function->name);
   // Of "void a::(anonymous namespace)::kernel<(int)4>(float*)" the last part, without casts.
   for (const std::string_view unwanted : {"(anonymous namespace)::", "(int)", "(unsigned int)"})
     for (size_t at; (at = name.find(unwanted)) != name.npos;) name.erase(at, unwanted.size());
@@ -252,6 +259,21 @@ std::string function_name(const void* address) {
   const size_t scope = name.rfind("::", arguments), space = name.rfind(' ', arguments);
   if (scope != name.npos) return name.substr(scope + 2);
   return space == name.npos ? name : name.substr(space + 1);
+}
+
+std::string scoped_function_name(const void* address) {
+  const Function* function = symbols().find(address);
+  if (function == nullptr) return "";
+  std::string name = demangled(function->name);
+  // The parameters are the first ( that stands in no template argument and begins no namespace.
+  const std::string_view unnamed = "(anonymous namespace)";
+  size_t begin = 0, end = 0;
+  for (int depth = 0; end < name.size() && (depth > 0 || name[end] != '('); ++end) {
+    depth += (name[end] == '<') - (name[end] == '>');
+    if (depth == 0 && name[end] == ' ') begin = end + 1;  // behind what it returns
+    if (name.compare(end + 1, unnamed.size(), unnamed) == 0) end += unnamed.size();
+  }
+  return name.substr(begin, end - begin);
 }
 
 uintptr_t program_start() {

@@ -35,6 +35,10 @@ size_t static_shared_bytes(const void* kernel);
 /// "shared_tile_kernel<16>": a function's name without its namespace and parameters; "" if unknown.
 std::string function_name(const void* address);
 
+/// "tutorial::(anonymous namespace)::kernel<(bool)1>": the same with its namespace, as c++filt -p
+/// has it.
+std::string scoped_function_name(const void* address);
+
 /// Where the program was loaded: instructions are told apart by their distance from here.
 uintptr_t program_start();
 /// Is this the program's own code or one of its static variables or constants?

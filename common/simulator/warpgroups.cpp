@@ -462,7 +462,7 @@ void RegisterPool::change(int count, bool more, const void* instruction) {
 // ---- What kernels call
 
 void named_barrier(int barrier, int threads, bool waits) {
-  Worker& worker = hopper_worker("a named barrier", "sm_0");
+  Worker& worker = hopper_worker("a named barrier", "");
   const SimulatorScope scope;
   worker.settle();
   worker.hopper->named.come(barrier, threads, waits, __builtin_return_address(0));

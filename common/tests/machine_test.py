@@ -41,13 +41,16 @@ class Machine(Scratch):
             self.assertEqual(self.ask("gpu_problem", queried), problem, queried)
 
     def test_a_new_gpu_needs_a_new_toolkit(self):
-        for gpu in (r"12.0, NVIDIA GeForce RTX 5090\n", r"10.0, NVIDIA B200\n"):
-            self.assertEqual(self.ask("gpu_problem", gpu, toolkit="12.6"), "no CUDA Toolkit of version 12.8 or newer")
-            self.assertEqual(self.ask("gpu_problem", gpu, toolkit="12.8"), "")
-        self.assertEqual(self.ask("gpu_problem", r"8.9, NVIDIA L4\n", toolkit="12.4"), "")
-        self.assertEqual(self.ask("gpu_problem", r"8.9, NVIDIA L4\n", toolkit="12.3"),
+        blackwell = r"12.0, NVIDIA GeForce RTX 5090\n"
+        self.assertEqual(self.ask("gpu_problem", blackwell, toolkit="12.6"),
+                         "no CUDA Toolkit of version 12.8 or newer, which a GPU of compute capability 12.0 needs,")
+        self.assertEqual(self.ask("gpu_problem", blackwell, toolkit="12.8"), "")
+        self.assertEqual(self.ask("gpu_problem", r"7.5, Tesla T4\n" + blackwell, toolkit="12.4")[:50],
+                         "no CUDA Toolkit of version 12.8 or newer, which a ")
+        self.assertEqual(self.ask("gpu_problem", r"9.0, NVIDIA H100\n", toolkit="12.4"), "")
+        self.assertEqual(self.ask("gpu_problem", r"9.0, NVIDIA H100\n", toolkit="12.3"),
                          "no CUDA Toolkit of version 12.4 or newer")
-        self.assertEqual(self.ask("gpu_problem", 'Field "compute_cap" is not valid', 2, LISTED, "12.6"), "")
+        self.assertEqual(self.ask("least_toolkit", "?", 2, LISTED), "12.4")
 
 
 if __name__ == "__main__":

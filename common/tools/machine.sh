@@ -42,29 +42,30 @@ gpus() {
   echo "$found"
 }
 
-# The least CUDA Toolkit that compiles for the GPU here: compute capability 10.0 came with 12.8.
-least_cuda() {
-  case $(judge 10.0 "$(gpus | sort -V | sed -n '$s/^\([0-9.]*\) .*/\1/p')") in
-    ok) echo 12.8 ;;
-    *) echo 12.4 ;;
-  esac
-}
+# The newest GPU's compute capability, or ?; nothing without a GPU.
+newest_gpu() { gpus | sort -V | sed -n '$s/ .*//p'; }
+
+# The oldest CUDA Toolkit that knows the GPUs here: compute capabilities 10.0 and 12.0 came with 12.8.
+least_toolkit() { [ "$(judge 10.0 "$(newest_gpu | tr -d '?')")" = ok ] && echo 12.8 || echo 12.4; }
 
 # What keeps the GPU backend from running here, as a phrase; nothing if it can.
 gpu_problem() {
   local gpu='' cuda='' least
-  least=$(least_cuda)
   if ! command -v nvidia-smi >/dev/null; then
     gpu='no NVIDIA driver'
   else
-    case $(judge 7.5 "$(gpus | sort -V | sed -n '$s/ .*//p')") in
+    case $(judge 7.5 "$(newest_gpu)") in
       missing) gpu='no NVIDIA GPU' ;;
       old) gpu='no NVIDIA GPU of compute capability 7.5 or newer' ;;
     esac
   fi
+  least=$(least_toolkit)
   case $(judge "$least" "$(tool_version "$nvcc")") in
     missing) cuda='no CUDA Toolkit' ;;
-    old) cuda="no CUDA Toolkit of version $least or newer" ;;
+    old)
+      cuda="no CUDA Toolkit of version $least or newer"
+      [ "$least" = 12.4 ] || cuda+=", which a GPU of compute capability $(newest_gpu) needs,"
+      ;;
   esac
   echo "$gpu${gpu:+${cuda:+ and }}$cuda"
 }
@@ -74,7 +75,7 @@ choose_backend() {
   local problem=''
   [ "$backend" = cpu ] || problem=$(gpu_problem)
   [ "$backend" != gpu ] || [ -z "$problem" ] ||
-    die "--gpu needs an NVIDIA GPU with its driver (nvidia-smi) and CUDA Toolkit $(least_cuda) or newer" \
+    die "--gpu needs an NVIDIA GPU with its driver (nvidia-smi) and CUDA Toolkit 12.4 or newer" \
       "(nvcc), but $problem was found; ./learn doctor says more"
   [ -z "$problem" ] || say "Using the CPU backend: $problem was found; ./learn doctor says more."
   [ -n "$backend" ] || backend=$([ -n "$problem" ] && echo cpu || echo gpu)
@@ -99,8 +100,10 @@ doctor() {
     row "$name" "$state" "$version"
   done < <(requirements)
   version=$(tool_version "$nvcc")
-  least=$(least_cuda)
-  row CUDA "$(judge "$least" "$version")" "${version:-for a GPU: $least or newer} $(command -v "$nvcc")"
+  least=$(least_toolkit)
+  state=$(judge "$least" "$version")
+  row CUDA "$state" "${version:-for a GPU: $least or newer} $(command -v "$nvcc")$(
+    [ "$state" != old ] || echo "; $least or newer is needed")"
   version=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | sed -n 1p) ||
     version=''
   row driver "$(judge 1 "$version")" "${version:-"for a GPU: NVIDIA's, which brings nvidia-smi"}"
@@ -108,7 +111,7 @@ doctor() {
     state=$(judge 7.5 "$version")
     [ "$version" = '?' ] || name+=", compute capability $version"
     [ "$state" != old ] || name+='; 7.5 or newer is needed'
-    [ "$state,$(judge 9.0 "$version")" != ok,old ] || name+='; docs/setup.md says which steps need a newer one'
+    [ "$state" != ok ] || [ "$version" = 9.0 ] || name+='; docs/setup.md says what does not run on it'
     row GPU "$state" "$name"
   done
   row backend '' "$backend${problem:+ ($problem)}"

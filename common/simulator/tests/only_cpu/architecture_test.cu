@@ -1,7 +1,17 @@
-// The GPU that the simulator is.
-#include <cstdlib>
+// The GPU that the simulator is, and the ones that launches can be planned for.
+#include <cublas_v2.h>
 
+#include <cstdlib>
+#include <map>
+
+#include "common/backend/planned_launches.hpp"
+#include "common/kernel/barrier.cuh"
+#include "common/kernel/warpgroup.cuh"
+#include "common/kernel/wgmma.cuh"
+#include "common/simulator/tests/only_cpu/outcome.hpp"
 #include "common/testing/testing.hpp"
+
+using namespace tutorial;
 
 namespace {
 
@@ -11,6 +21,30 @@ __global__ void fills_shared(int floats, float* last) {
   __syncthreads();
   if (threadIdx.x == 0) *last = all[floats - 1];
 }
+
+template <int BLOCKS, bool IS_LARGE>
+__global__ void has_arguments(float* x) {
+  __shared__ float four[4];
+  four[threadIdx.x % 4] = 1;
+  if (x != nullptr) *x = four[0] + BLOCKS + IS_LARGE;
+}
+
+__global__ void waits_for_products() {
+  float sums[1] = {};
+  wgmma_wait<0>(sums);
+}
+__global__ void makes_a_barrier() {
+  __shared__ Barrier barrier;
+  if (threadIdx.x == 0) barrier_init(barrier, 1);
+}
+
+/// As long as it lives, the simulator is a GPU of this compute capability.
+struct Capability {
+  explicit Capability(const char* capability) {
+    REQUIRE(setenv("SIMULATOR_CAPABILITY", capability, 1) == 0);
+  }
+  ~Capability() { unsetenv("SIMULATOR_CAPABILITY"); }
+};
 
 int attribute(cudaDeviceAttr which) {
   int value = 0;
@@ -39,7 +73,7 @@ TEST_CASE("the environment can make the device one with less shared memory", "[a
   CHECK(allow(65537) == cudaErrorInvalidValue);
   CHECK(allow(65536) == cudaSuccess);
 
-  tutorial::DeviceBuffer<float> last(1);
+  DeviceBuffer<float> last(1);
   fills_shared<<<1, 32, 65536>>>(65536 / 4, last.data());
   CUDA_CHECK_LAUNCH();
   CHECK(last.to_host()[0] == 16383.0f);
@@ -49,34 +83,99 @@ TEST_CASE("the environment can make the device one with less shared memory", "[a
   CHECK(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) == 227 * 1024);
 }
 
-// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-TEST_CASE("every architecture has its limits", "[architecture]") {
+TEST_CASE("each compute capability has its limits", "[architecture]") {
   struct Limits {
-    const char* capability;
-    int shared_kb, sm_kb, threads, blocks, has_clusters;
+    int shared, threads, blocks;
+    bool clusters;
   };
-  for (const auto& [capability, shared_kb, sm_kb, threads, blocks, has_clusters] :
-       {Limits{"75", 64, 64, 1024, 16, 0},
-        {"80", 163, 164, 2048, 32, 0},
-        {"86", 99, 100, 1536, 16, 0},
-        {"89", 99, 100, 1536, 24, 0},
-        {"90", 227, 228, 2048, 32, 1},
-        {"100", 227, 228, 2048, 32, 1},
-        {"120", 99, 100, 1536, 24, 1}}) {
-    CAPTURE(capability);
-    REQUIRE(setenv("SIMULATOR_CAPABILITY", capability, 1) == 0);
-    CHECK(attribute(cudaDevAttrComputeCapabilityMajor) * 10 +
+  const std::map<std::string, Limits> all = {
+      {"75", {64, 1024, 16, false}}, {"80", {163, 2048, 32, false}}, {"86", {99, 1536, 16, false}},
+      {"89", {99, 1536, 24, false}}, {"90", {227, 2048, 32, true}},  {"100", {227, 2048, 32, true}},
+      {"120", {99, 1536, 24, true}},
+  };
+  CHECK(planned_capabilities().size() == all.size());
+  for (const auto& [name, limits] : all) {
+    CAPTURE(name);
+    const Capability capability(name.c_str());
+    CHECK(10 * attribute(cudaDevAttrComputeCapabilityMajor) +
               attribute(cudaDevAttrComputeCapabilityMinor) ==
-          std::atoi(capability));
-    CHECK(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) == shared_kb * 1024);
-    CHECK(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) == sm_kb * 1024);
-    CHECK(attribute(cudaDevAttrMaxThreadsPerMultiProcessor) == threads);
-    CHECK(attribute(cudaDevAttrMaxBlocksPerMultiprocessor) == blocks);
-    CHECK(attribute(cudaDevAttrMaxRegistersPerBlock) == 65536);
-    CHECK(attribute(cudaDevAttrClusterLaunch) == has_clusters);
-    CHECK((tutorial::why_not_here("sm_80").empty() == (std::atoi(capability) >= 80)));
-    CHECK((tutorial::why_not_here("sm_90").empty() == (std::atoi(capability) >= 90)));
-    CHECK((tutorial::why_not_here("sm_90a").empty() == (std::atoi(capability) == 90)));
+          std::stoi(name));
+    CHECK(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) == limits.shared * 1024);
+    CHECK(attribute(cudaDevAttrMaxThreadsPerMultiProcessor) == limits.threads);
+    CHECK(attribute(cudaDevAttrMaxBlocksPerMultiprocessor) == limits.blocks);
+    CHECK(attribute(cudaDevAttrClusterLaunch) == limits.clusters);
+    int blocks = 0;
+    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, waits_for_products, 32, 0));
+    CHECK(blocks == limits.blocks);
   }
-  unsetenv("SIMULATOR_CAPABILITY");
+}
+
+TEST_CASE("what has an a is on one compute capability, all else on the newer ones, too",
+          "[architecture]") {
+  for (const char* name : {"100", "120"}) {
+    CAPTURE(name);
+    const Capability capability(name);
+    CHECK(why_not_here("sm_80").empty());
+    CHECK(why_not_here("sm_90").empty());
+    CHECK(why_not_here("sm_90a") ==
+          "needs sm_90a itself, and this simulator is sm_" + std::string(name));
+    makes_a_barrier<<<1, 32>>>();
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    waits_for_products<<<1, 128>>>();
+    const Outcome outcome;
+    CHECK_THAT(outcome.report,
+               ContainsSubstring("wgmma_wait() needs sm_90a itself, and this device is sm_" +
+                                 std::string(name)));
+  }
+  const Capability ampere("80");
+  CHECK(why_not_here("sm_90a") == "needs sm_90a, and this simulator is sm_80");
+}
+
+TEST_CASE("what is planned is not run, and takes no memory", "[architecture]") {
+  const auto planned = plan_launches(86, [] {
+    const int64_t many = int64_t{1} << 34;  // 64 GB
+    DeviceBuffer<float> large(many);
+    CUDA_CHECK(cudaMemset(large.data(), 0, static_cast<size_t>(many) * sizeof(float)));
+    has_arguments<3, true><<<dim3(5, 7), dim3(32, 4), 1000>>>(nullptr);
+    CUDA_CHECK_LAUNCH();
+    float first = 1;
+    CUDA_CHECK(cudaMemcpy(&first, large.data(), sizeof first, cudaMemcpyDeviceToHost));
+    CHECK(first == 0);
+    cublasHandle_t handle;
+    CUBLAS_CHECK(cublasCreate(&handle));
+    const float one = 1;
+    CUBLAS_CHECK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 9999, 9999, 9999, &one, large.data(),
+                             9999, large.data(), 9999, &one, large.data(), 9999));
+    CUBLAS_CHECK(cublasDestroy(handle));
+  });
+  REQUIRE(planned.size() == 1);
+  CHECK(planned[0].kernel == "(anonymous namespace)::has_arguments<3, true>");
+  CHECK(planned[0].grid[1] == 7);
+  CHECK(planned[0].threads() == 128);
+  CHECK(planned[0].static_shared == 16);
+  CHECK(planned[0].dynamic_shared == 1000);
+  CHECK(planned[0].cluster[0] == 1);
+}
+
+TEST_CASE("what is planned meets the limits of the GPU that it is planned for", "[architecture]") {
+  const auto plan = [](int capability) {
+    return plan_launches(capability,
+                         [] {
+                           allow(65537);
+                           fills_shared<<<1, 32, 65537>>>(1, nullptr);
+                           CUDA_CHECK_LAUNCH();
+                         })
+        .size();
+  };
+  CHECK(plan(86) == 1);
+  CHECK_THROWS_AS(plan(75), CudaError);
+  CHECK(plan(90) == 1);
+  // Nothing is left of it: no allowance, no error, no address that looks like memory.
+  fills_shared<<<1, 32, 65536>>>(1, nullptr);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+  const float* planned = nullptr;
+  plan_launches(90, [&] { planned = DeviceBuffer<float>(4).data(); });
+  const DeviceBuffer<float> real(std::vector<float>{1, 2});
+  CHECK(real.to_host() == std::vector<float>{1, 2});
+  CHECK(real.data() == planned);  // no address is lost
 }
