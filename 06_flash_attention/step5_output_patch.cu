@@ -1,5 +1,5 @@
-// Step 5 = step 4 with O in registers: a thread has eight columns of its row, so that O no longer
-// goes to shared memory and back, and what is read of V_j brings four floats at a time.
+// Step 5 = step 4 with O in registers: a thread has eight columns of its row, so that what is read
+// of P serves eight products, and O no longer goes to shared memory and back.
 //
 // FLOP            as step 3
 // global memory   as step 2
