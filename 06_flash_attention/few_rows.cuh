@@ -1,15 +1,17 @@
-// Words of steps 11 to 13, where a tile has few rows of Q, and each warp goes through keys of its
+// Words of steps 18 to 20, where a tile has few rows of Q, and each warp goes through keys of its
 // own.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include "06_flash_attention.hpp"
 #include "common/kernel/async_copy.cuh"
 #include "common/kernel/reduce.cuh"
+#include "common/kernel/shared_memory.hpp"
 #include "common/kernel/vector4.cuh"
 #include "launch_checks.hpp"
 #include "thread_rows.cuh"
@@ -19,18 +21,18 @@ namespace tutorial::flash_attention {
 inline constexpr int KEYS = 16;  // of a tile
 
 /// Which lane has what of a warp's tile: RT rows, D their head size, padded. For S a lane has N × 4
-/// elements, and of the columns of Q and K every DG-th four; for O it has N × 4·QUADS.
-template <int HEAD_SIZE, int TILE_ROWS>
+/// elements, and of the columns of Q and K every DG-th four; for O it has N × 4·QUADS. A block has
+/// WARPS of them, and Q.
+template <int HEAD_SIZE, int TILE_ROWS, int OF_A_BLOCK>
 struct WarpTile {
-  static constexpr int D = HEAD_SIZE, RT = TILE_ROWS;
+  static constexpr int D = HEAD_SIZE, RT = TILE_ROWS, WARPS = OF_A_BLOCK, THREADS = WARPS * WARP;
   static constexpr int N = RT < ROWS ? RT : ROWS, RG = RT / N;     // rows of a lane; groups of rows
   static constexpr int COLS = 4, KG = KEYS / COLS;                 // keys of a lane; groups of keys
   static constexpr int LANES = WARP / RG, DG = LANES / KG;         // lanes that share rows
   static constexpr int QUADS = D / 4 > LANES ? D / 4 / LANES : 1;  // of O's columns
   static constexpr int LOWEST = RG > 1 ? 2 : 1;                    // neighbours have other rows
-  static constexpr int WARPS = D == 128 && RT == 8 ? 8 : 4, THREADS = WARPS * WARP;
   static constexpr int STRIDE = D + 8;  // 4 keys and 2 lanes of DG read 8 different 16 bytes
-  static constexpr int64_t bytes =
+  static constexpr int64_t BYTES =
       int64_t{sizeof(float)} * (RT * STRIDE + WARPS * KEYS * (2 * STRIDE + RT));
   static __device__ int lane() { return threadIdx.x % WARP; }
   static __device__ int group() { return lane() / LOWEST % LANES; }
@@ -165,20 +167,30 @@ __device__ void add_values(Rows& rows, const float* P_t, const float* V, int HS)
     for (int r = 0; r < Tile::N; ++r)
 #pragma unroll
       for (int n = 0; n < COLUMNS; ++n) {
-        const int d = r % 2 == 0 ? n : COLUMNS - 1 - n;  // to and fro, as in step 6
+        const int d = r % 2 == 0 ? n : COLUMNS - 1 - n;  // to and fro, as in step 13
         rows.O[r][d] += p[r] * v[d];
       }
   }
+}
+
+/// Calls launch with as many warps a block as the device has shared memory for, each with the same
+/// tile of its own.
+template <int D, int RT, class Launch>
+void with_most_warps(const Launch& launch) {
+  constexpr int MOST = D == 128 && RT == 8 ? 8 : 4, FEWEST = 256 / D;
+  static_assert(WarpTile<D, RT, FEWEST>::BYTES <= 64 * 1024, "that every device has");
+  with_first_that_fits<WarpTile<D, RT, MOST>, WarpTile<D, RT, std::max(MOST / 2, FEWEST)>,
+                       WarpTile<D, RT, FEWEST>>(shared_memory_limit(), launch);
 }
 
 /// Calls launch with the tile for a head size and a number of rows; refuses larger ones.
 template <class Launch>
 void with_few_rows(int64_t HS, int64_t rows, const char* step, const Launch& launch) {
   const auto with_rows = [&]<int D>() {
-    if (rows == 4) return launch.template operator()<WarpTile<D, 4>>();
-    if (rows == 8) return launch.template operator()<WarpTile<D, 8>>();
-    if (rows == 16) return launch.template operator()<WarpTile<D, 16>>();
-    if constexpr (D <= 128) launch.template operator()<WarpTile<D, 32>>();
+    if (rows == 4) return with_most_warps<D, 4>(launch);
+    if (rows == 8) return with_most_warps<D, 8>(launch);
+    if (rows == 16) return with_most_warps<D, 16>(launch);
+    if constexpr (D <= 128) with_most_warps<D, 32>(launch);
   };
   require_head_size(HS, step, 256);
   if (HS <= 64) return with_rows.template operator()<64>();

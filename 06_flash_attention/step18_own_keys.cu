@@ -8,7 +8,7 @@
 // asked for       loads 4·B·NH·Tq·HS + 8·B·NH·Tk·HS·⌈Tq/HeadRows⌉ bytes, less what a causal mask
 //                 hides, stores 4·B·NH·Tq·(HS + 1) bytes
 // shared memory   of each warp 16 keys of K, 16 of V, and P; and Q: 72,832 bytes for HS = 128 and 4
-//                 rows
+//                 rows; half or a quarter of the warps where a block may not have so much
 // block           128 threads, 256 for 8 rows if 64 < HS ≤ 128, for a tile of queries
 // H200            0.144 ms for a query on 4096 keys, B 8, 32 heads on 8, HS 128; step 15: 1.51 ms
 #include "06_flash_attention.hpp"
@@ -113,10 +113,10 @@ void own_keys(const Attention& shape, const float* q, const float* k, const floa
   const RowTiles tiles = tiles_of_heads(shape);
   with_few_rows(shape.HS, tiles.rows, "own_keys", [&]<class Tile>() {
     const auto kernel = own_keys_kernel<Tile>;
-    allow_shared_memory(kernel, Tile::bytes, "head size", shape.HS);
+    allow_shared_memory(kernel, Tile::BYTES, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
     const bool aligned = rows_are_aligned(k, shape.HS) && rows_are_aligned(v, shape.HS);
-    kernel<<<grid_blocks(tiles.count), Tile::THREADS, Tile::bytes>>>(
+    kernel<<<grid_blocks(tiles.count), Tile::THREADS, Tile::BYTES>>>(
         shape, LOG2_E * score_scale(shape), aligned, q, k, v, out, lse);
     CUDA_CHECK_LAUNCH();
   });

@@ -1,4 +1,4 @@
-// How steps 11 to 13 add up what the warps of a block have, each from its own keys.
+// How steps 18 to 20 add up what the warps of a block have, each from its own keys.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "06_flash_attention.hpp"
+#include "backward/tile_sizes.hpp"
 #include "common/compare/compare.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/step.hpp"
@@ -56,7 +57,7 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "one kernel for dk and dv, one for dq; both compute their weights again"},
     {.name = "register_tiles",
      .launch = register_tiles,
-     .idea = "a thread owns 8 rows of each tile in registers; reads of 16 bytes"},
+     .idea = "a thread owns some rows of each tile in registers; reads of 16 bytes"},
     {.name = "five_products",
      .launch = five_products,
      .idea = "dq's parts are stored and added in order: nothing is computed twice"},
@@ -65,14 +66,6 @@ inline const std::vector<Step<Launcher>> steps = {
 /// Numbers that unfused keeps for each pair of query and key: p and ds.
 inline int64_t pair_floats(const Attention& shape) {
   return 2 * shape.B * shape.NH * shape.Tq * shape.Tk;
-}
-/// The tiles of register_tiles and five_products: keys or queries of a block, and as many of the
-/// others at a time as it has room for.
-inline constexpr int tile_rows(int64_t HS) {
-  return HS <= 64 ? 128 : 96;
-}
-inline constexpr int tile_cols(int64_t HS) {
-  return HS <= 64 ? 128 : 64;
 }
 /// Blocks that five_products launches at a time, if there are so many: enough for any GPU. No
 /// constant, for the tests' sake.
@@ -83,7 +76,7 @@ inline int64_t tiles_at_a_time(const Attention& shape) {
   const int64_t enough = ceil_div(blocks_at_a_time, std::max<int64_t>(1, shape.B * shape.NH_kv));
   return std::max<int64_t>(1, std::min(tiles, enough));
 }
-/// Numbers of these parts, and some to begin them at a multiple of 16 bytes.
+/// Numbers of these parts on this device, and some to begin them at a multiple of 16 bytes.
 inline int64_t part_floats(const Attention& shape) {
   return 4 + tiles_at_a_time(shape) * shape.rows() * shape.HS;
 }

@@ -5,32 +5,26 @@
 
 #include "backward/backward.hpp"
 #include "common/kernel/error.hpp"
+#include "common/kernel/shared_memory.hpp"
 #include "common/kernel/vector4.cuh"
 #include "launch_checks.hpp"
 
 namespace tutorial::flash_attention::backward {
 
-/// Calls launch with D, the least of 64, 128 that holds the head size, as a compile-time constant:
-/// the sums are in registers, so the compiler has to know it. Throws Error for a larger one.
-template <class Launch>
-void with_padded_head_size(int64_t HS, const char* step, const Launch& launch) {
-  if (HS <= 64) return launch.template operator()<64>();
-  if (HS <= 128) return launch.template operator()<128>();
-  throw Error("head size " + std::to_string(HS) + " is too large for " + step +
-              ", which keeps its sums in registers and takes at most 128; take --kernel unfused.");
+/// Throws Error for a head size above 128, the most that steps with sums in registers have tiles
+/// for.
+inline void require_head_size(int64_t HS, const char* step) {
+  if (HS > 128)
+    throw Error("head size " + std::to_string(HS) + " is too large for " + step +
+                ", which keeps its sums in registers and takes at most 128; take --kernel "
+                "unfused.");
 }
 
 /// Lets a kernel of `step` have so much shared memory a block. Throws Error where the device does
 /// not.
 template <class... Parameters>
 void allow_bytes(void (*kernel)(Parameters...), int64_t bytes, const char* step) {
-  try {
-    allow_shared_memory(kernel, bytes, "", 0);
-  } catch (const DeviceTooSmall&) {
-    throw DeviceTooSmall(std::string(step) + " needs " + std::to_string(bytes) +
-                         " bytes of shared memory a block, and this device allows fewer: take "
-                         "--kernel unfused.");
-  }
+  tutorial::allow_shared_memory(kernel, bytes, step, "take --kernel unfused");
 }
 
 /// gridDim.x where a block has `size` keys of a head.

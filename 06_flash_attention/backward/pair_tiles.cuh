@@ -1,4 +1,4 @@
-// What steps 3 and 4 do with tiles of pairs, 8×8 (6×4 if HS > 64) of them a thread.
+// What steps 3 and 4 do with tiles of pairs, on an H200 8×8 (6×4 if HS > 64) of them a thread.
 //
 // A block has rows: keys, and walks over columns: queries (KEYS), or the other way round. Of a row
 // or column come two matrices, a and b: k and v of a key, q and dout of a query. So a pair's dot
@@ -17,28 +17,20 @@
 
 namespace tutorial::flash_attention::backward {
 
-inline constexpr int SIDE = 16, THREADS = SIDE * SIDE;
-
-/// Which thread has what: rows as the lanes of steps 6 to 8 of the forward pass, columns SIDE
-/// apart. D is the head size, padded with zeros. Rows of W have 16 floats more than they need: 8
-/// lanes store 16 bytes each, in two rows.
-template <int HEAD_SIZE>
-struct PairTile {
-  static constexpr int D = HEAD_SIZE;
-  static constexpr int ROWS = tile_rows(D), COLS = tile_cols(D);  // of a tile
-  static constexpr int R = ROWS / SIDE, C = COLS / SIDE;          // of a thread
-  static constexpr int D_COLS = D / SIDE;                         // of a sum, of a thread
-  static constexpr int STRIDE = D + 4, W_STRIDE = COLS + 16;
-  static constexpr int WARP_ROWS = 2 * R;
-  static constexpr int64_t bytes(int64_t columns) {
-    return int64_t{sizeof(float)} *
-           (2 * (ROWS + COLS) * (columns + 4) + ROWS * W_STRIDE + 2 * ROWS);
-  }
-  static __device__ int tx() { return threadIdx.x % WARP / 2; }
-  static __device__ int ty() { return threadIdx.x / WARP * 2 + threadIdx.x % 2; }
+/// Which thread has what: rows as the lanes of steps 13 to 15 of the forward pass, LY of them a
+/// warp; columns TX apart.
+template <class Sizes>
+struct PairTile : Sizes {
+  using Sizes::TX, Sizes::TY;
+  static constexpr int LY = WARP / TX, WARP_ROWS = LY * Sizes::R;
+  static_assert(Sizes::ROWS % TY == 0 && Sizes::C % 4 == 0, "a thread stores four at a time");
+  static __device__ int lane() { return threadIdx.x % WARP; }
+  static __device__ int tx() { return lane() / 2 % TX; }
+  static __device__ int ly() { return lane() / (2 * TX) * 2 + lane() % 2; }
+  static __device__ int ty() { return threadIdx.x / WARP * LY + ly(); }
   static __device__ int warp_row() { return threadIdx.x / WARP * WARP_ROWS; }
-  static __device__ int row(int r) { return warp_row() + threadIdx.x % 2 + 2 * r; }
-  static __device__ int column(int c) { return tx() + SIDE * c; }
+  static __device__ int row(int r) { return warp_row() + ly() + LY * r; }
+  static __device__ int column(int c) { return tx() + TX * c; }
 };
 
 /// Where they lie in shared memory.
@@ -47,7 +39,7 @@ struct PairTiles {
   float *rows_a, *rows_b;   // (ROWS, D)
   float *cols_a, *cols_b;   // (COLS, D)
   float* W;                 // (ROWS, COLS): p, then ds
-  float *log2_sums, *dots;  // log2_of_sum() and D of the tile's queries: ROWS at most
+  float *log2_sums, *dots;  // log2_of_sum() and D of the tile's queries
   __device__ explicit PairTiles(float* shared)
       : rows_a(shared),
         rows_b(rows_a + Tile::ROWS * Tile::STRIDE),
@@ -55,10 +47,10 @@ struct PairTiles {
         cols_b(cols_a + Tile::COLS * Tile::STRIDE),
         W(cols_b + Tile::COLS * Tile::STRIDE),
         log2_sums(W + Tile::ROWS * Tile::W_STRIDE),
-        dots(log2_sums + Tile::ROWS) {}
+        dots(log2_sums + Tile::QUERIES) {}
   /// The four elements of W from this thread's column c on: columns c … c + 3, side by side.
   __device__ float* of(int r, int c) const {
-    return &W[Tile::row(r) * Tile::W_STRIDE + quad_column<SIDE>(Tile::tx(), c)];
+    return &W[Tile::row(r) * Tile::W_STRIDE + quad_column<Tile::TX>(Tile::tx(), c)];
   }
 };
 
@@ -80,19 +72,20 @@ __device__ void add_products(float (&sums)[Tile::R][N], const float* left, Read 
 /// X = X + rows·colsᵀ, (ROWS, D) by (D, COLS).
 template <class Tile>
 __device__ void add_dots(float (&X)[Tile::R][Tile::C], const float* rows, const float* cols) {
-  add_products<Tile, Tile::D, Tile::STRIDE>(
-      X, rows, [&](int d) { return read_keys<SIDE, Tile::C>(&cols[d], Tile::STRIDE, Tile::tx()); });
+  add_products<Tile, Tile::D, Tile::STRIDE>(X, rows, [&](int d) {
+    return read_keys<Tile::TX, Tile::C>(&cols[d], Tile::STRIDE, Tile::tx());
+  });
 }
 
 /// sums = sums + W·cols, (ROWS, COLS) by (COLS, D). Four neighbours in a row of W belong to rows of
-/// `cols` that are SIDE apart.
+/// `cols` that are TX apart.
 template <class Tile>
 __device__ void add_weighted(float (&sums)[Tile::R][Tile::D_COLS], const float* W,
                              const float* cols) {
+  constexpr int TX = Tile::TX;
   add_products<Tile, Tile::COLS, Tile::W_STRIDE>(sums, W, [&](int x) {
-    const int row = x / (4 * SIDE) * (4 * SIDE) + x / 4 % SIDE;
-    return read_values<SIDE, Tile::D_COLS>(&cols[row * Tile::STRIDE], SIDE * Tile::STRIDE,
-                                           Tile::tx());
+    const int row = x / (4 * TX) * (4 * TX) + x / 4 % TX;
+    return read_values<TX, Tile::D_COLS>(&cols[row * Tile::STRIDE], TX * Tile::STRIDE, Tile::tx());
   });
 }
 
@@ -153,9 +146,9 @@ __device__ void fetch_rows(float* to, const float* matrix, int64_t row0, int64_t
                            bool aligned) {
   const float* const from = matrix + row0 * HS;
   if (aligned)
-    fetch<SIZE, Tile::D, 4, THREADS>(to, Tile::STRIDE, from, HS, rows - row0, HS);
+    fetch<SIZE, Tile::D, 4, Tile::THREADS>(to, Tile::STRIDE, from, HS, rows - row0, HS);
   else
-    fetch<SIZE, Tile::D, 1, THREADS>(to, Tile::STRIDE, from, HS, rows - row0, HS);
+    fetch<SIZE, Tile::D, 1, Tile::THREADS>(to, Tile::STRIDE, from, HS, rows - row0, HS);
 }
 
 /// Brings what the pairs need of SIZE queries from i0 on, where a head's lse and D begin at `lse`
@@ -163,7 +156,7 @@ __device__ void fetch_rows(float* to, const float* matrix, int64_t row0, int64_t
 template <class Tile, int SIZE>
 __device__ void load_query_sums(const PairTiles<Tile>& tile, const float* lse, const float* dots,
                                 int64_t i0, int64_t Tq) {
-  for (int i = threadIdx.x; i < SIZE; i += THREADS) {
+  for (int i = threadIdx.x; i < SIZE; i += Tile::THREADS) {
     const bool inside = i0 + i < Tq;
     tile.log2_sums[i] = inside ? log2_of_sum(lse[i0 + i]) : INFINITY;
     tile.dots[i] = inside ? dots[i0 + i] : 0.0f;
@@ -171,13 +164,13 @@ __device__ void load_query_sums(const PairTiles<Tile>& tile, const float* lse, c
 }
 
 /// Writes a thread's part of a row of HS floats, factor·sums.
-template <int N>
-__device__ void store_sums(float* row, const float (&sums)[N], float factor, int tx, int HS,
+template <class Tile>
+__device__ void store_sums(float* row, const float (&sums)[Tile::D_COLS], float factor, int HS,
                            bool aligned) {
   if (aligned)
-    store_row<SIDE, 4>(row, sums, factor, tx, HS);
+    store_row<Tile::TX, 4>(row, sums, factor, Tile::tx(), HS);
   else
-    store_row<SIDE, 1>(row, sums, factor, tx, HS);
+    store_row<Tile::TX, 1>(row, sums, factor, Tile::tx(), HS);
 }
 
 }  // namespace tutorial::flash_attention::backward

@@ -4,6 +4,7 @@
 #include "backward/backward.hpp"
 #include "common/data/device_buffer.hpp"
 #include "common/data/npy.hpp"
+#include "common/kernel/error.hpp"
 #include "common/program/chapter.hpp"
 #include "launch_checks.hpp"
 
@@ -58,6 +59,18 @@ Comparison compare_all(std::span<const float> got, const Reference& want, const 
   return worst;
 }
 
+/// The forward pass: q_outer, which takes any head size that there is shared memory for, else
+/// by_shape, which always has enough, but takes 256 at most.
+flash_attention::Launcher* forward_pass(const Attention& nothing) {
+  try {
+    q_outer(nothing, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    return q_outer;
+  } catch (const DeviceTooSmall&) {
+    by_shape(nothing, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    return by_shape;
+  }
+}
+
 std::string bytes_of(int64_t floats) {
   return with_prefix(4.0 * static_cast<double>(floats), "B");
 }
@@ -91,14 +104,15 @@ void body(Chapter& chapter) {
                    {"Tq", Tq},
                    {"Tk", Tk},
                    {"HS", HS},
+                   {"s", square_size(HS)},
                    {"b", tile_rows(HS)},
                    {"parts", tiles_at_a_time(shape)}});
   Attention nothing = shape;
   nothing.B = 0;
   chapter.require_a_step(steps, [&](Launcher* launch) { launch(nothing, {}); });
-  q_outer(nothing, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  flash_attention::Launcher* const forward = forward_pass(nothing);
 
-  int64_t scratch_size = 0;
+  int64_t scratch_size = flash_attention::scratch_floats(shape);  // of the forward pass
   for (const auto& step : steps)
     if (chapter.selected(step.name))
       scratch_size = std::max(scratch_size, scratch_floats(shape, step.launch));
@@ -107,7 +121,7 @@ void body(Chapter& chapter) {
 
   DeviceBuffer<float> out(shape.rows() * HS), lse(shape.rows()), scratch(scratch_size);
   chapter.watch("the forward pass", [&] {
-    q_outer(shape, q.device(), k.device(), v.device(), out.data(), lse.data(), scratch.data());
+    forward(shape, q.device(), k.device(), v.device(), out.data(), lse.data(), scratch.data());
   });
   const std::vector<float> host_out = out.to_host(), host_lse = lse.to_host();
 

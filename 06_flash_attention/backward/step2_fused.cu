@@ -1,15 +1,17 @@
-// Step 2 = step 1 without the pairs in global memory. A block keeps 32 keys, walks over the queries
-// that see them and adds to dk and dv, in registers. A second kernel keeps 32 queries, walks over
+// Step 2 = step 1 without the pairs in global memory. A block keeps s keys, walks over the queries
+// that see them and adds to dk and dv, in registers. A second kernel keeps s queries, walks over
 // their keys and adds to dq. Both compute the weights that they need again: 7 products, not 5.
 //
 // FLOP            a head: 14·Tq·Tk·HS (half if causal)
 // global memory   beside the tensors lse and D, 4 bytes a row each, where step 1 has p and ds
-// asked for by fused_keys_kernel     loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS·⌈Tk/32⌉ + Tk)) bytes, half
-//                                    of Tq's part if causal, stores 8·B·NH_kv·Tk·HS bytes
-// asked for by fused_queries_kernel  loads 8·B·NH·(Tq·HS + Tk·HS·⌈Tq/32⌉ + Tq·Tk) bytes, half of
+// asked for by fused_keys_kernel     loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS·⌈Tk/s⌉ + Tk)) bytes, half
+// of
+//                                    Tq's part if causal, stores 8·B·NH_kv·Tk·HS bytes
+// asked for by fused_queries_kernel  loads 8·B·NH·(Tq·HS + Tk·HS·⌈Tq/s⌉ + Tq·Tk) bytes, half of
 //                                    the last two if causal, stores 4·B·NH·Tq·HS bytes
-// shared memory   41,728 bytes for HS = 64, 74,496 for 128; reads as in step 1
-// block           256 threads for 32 keys, or 32 queries, of a head
+// shared memory   41,728 bytes for HS = 64, 74,496 for 128 (35,200 with s = 16); reads as in step 1
+// block           256 threads for s keys, or s queries, of a head: s is 32, or 16 if HS > 64 and a
+//                 block may not have so much shared memory
 // H200            2.82 ms for B 8, NH 12, T 1024, HS 64 causal
 #include "backward/backward_parts.cuh"
 #include "backward/launch_backward.hpp"
@@ -24,13 +26,10 @@ namespace {
 
 constexpr int WARPS = THREADS / WARP;
 
-/// A block's tiles in shared memory. D is the head size, padded with zeros.
-template <int D>
-struct Tiles {
-  static constexpr int STRIDE = D + 1;
-  static constexpr int64_t bytes(int64_t columns) {
-    return int64_t{sizeof(float)} * SIZE * (4 * (columns + 1) + 2 * (SIZE + 1));
-  }
+/// A block's tiles in shared memory.
+template <class Sizes>
+struct Tiles : Sizes {
+  static constexpr int SIZE = Sizes::SIZE, STRIDE = Sizes::STRIDE;
   float *Q, *dO, *K, *V;  // (SIZE, D)
   float *P, *dS;          // (SIZE, SIZE)
   __device__ explicit Tiles(float* shared)
@@ -44,16 +43,17 @@ struct Tiles {
 
 /// p and ds of the pairs of queries i0 … and keys j0 …, where a head's lse and D begin at `lse` and
 /// `dots`. KEYS: a row of P and dS is a key, else a query.
-template <bool KEYS, int D>
-__device__ void compute_pairs(const Tiles<D>& tile, const Attention& shape, float scale,
+template <bool KEYS, class Sizes>
+__device__ void compute_pairs(const Tiles<Sizes>& tile, const Attention& shape, float scale,
                               const float* lse, const float* dots, int64_t i0, int64_t j0) {
-  float s[2][2] = {}, dp[2][2] = {};
+  constexpr int D = Sizes::D, SIZE = Sizes::SIZE, E = SIZE / SIDE;
+  float s[E][E] = {}, dp[E][E] = {};
   add_dots(s, KEYS ? tile.K : tile.Q, KEYS ? tile.Q : tile.K, D, tile.STRIDE);
   add_dots(dp, KEYS ? tile.V : tile.dO, KEYS ? tile.dO : tile.V, D, tile.STRIDE);
 #pragma unroll
-  for (int r = 0; r < 2; ++r)
+  for (int r = 0; r < E; ++r)
 #pragma unroll
-    for (int c = 0; c < 2; ++c) {
+    for (int c = 0; c < E; ++c) {
       const int row = threadIdx.x / SIDE + SIDE * r, col = threadIdx.x % SIDE + SIDE * c;
       const int64_t i = i0 + (KEYS ? col : row), j = j0 + (KEYS ? row : col);
       const bool seen = i < shape.Tq && j < shape.visible_keys(i);
@@ -64,10 +64,10 @@ __device__ void compute_pairs(const Tiles<D>& tile, const Attention& shape, floa
 }
 
 /// Writes a tile of dq, dk or dv, factor·sums, from row `row0` of a head that has `rows`.
-template <int N>
-__device__ void store_sums(float* to, const float (&sums)[2][N], float factor, int64_t row0,
+template <int E, int N>
+__device__ void store_sums(float* to, const float (&sums)[E][N], float factor, int64_t row0,
                            int64_t rows, int HS) {
-  for (int r = 0; r < 2; ++r)
+  for (int r = 0; r < E; ++r)
     for (int c = 0; c < N; ++c) {
       const int64_t row = row0 + threadIdx.x / SIDE + SIDE * r;
       const int col = threadIdx.x % SIDE + SIDE * c;
@@ -76,11 +76,12 @@ __device__ void store_sums(float* to, const float (&sums)[2][N], float factor, i
 }
 
 /// dk and dv of a block's keys: over the heads that share them, and over their queries.
-template <int D>
+template <class Sizes>
 __global__ void __launch_bounds__(THREADS)
     fused_keys_kernel(Attention shape, float scale, float factor, Tensors at) {
+  constexpr int D = Sizes::D, SIZE = Sizes::SIZE, E = SIZE / SIDE;
   extern __shared__ float shared[];
-  const Tiles<D> tile(shared);
+  const Tiles<Sizes> tile(shared);
   const int HS = static_cast<int>(shape.HS);
   const int64_t Tq = shape.Tq, Tk = shape.Tk, heads = shape.B * shape.NH_kv;
   const int64_t kv_head = blockIdx.x % heads, j0 = blockIdx.x / heads * SIZE;
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(THREADS)
 
   load_tile<WARPS>(tile.K, SIZE, D, tile.STRIDE, at.k + kv_head * Tk * HS, j0, Tk, HS);
   load_tile<WARPS>(tile.V, SIZE, D, tile.STRIDE, at.v + kv_head * Tk * HS, j0, Tk, HS);
-  float dk[2][D / SIDE] = {}, dv[2][D / SIDE] = {};
+  float dk[E][D / SIDE] = {}, dv[E][D / SIDE] = {};
   for (int64_t head = kv_head * shape.group(); head < (kv_head + 1) * shape.group(); ++head)
     for (int64_t i0 = first; i0 < Tq; i0 += SIZE) {
       load_tile<WARPS>(tile.Q, SIZE, D, tile.STRIDE, at.q + head * Tq * HS, i0, Tq, HS);
@@ -105,11 +106,12 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /// dq of a block's queries, over their keys.
-template <int D>
+template <class Sizes>
 __global__ void __launch_bounds__(THREADS)
     fused_queries_kernel(Attention shape, float scale, float factor, Tensors at) {
+  constexpr int D = Sizes::D, SIZE = Sizes::SIZE, E = SIZE / SIDE;
   extern __shared__ float shared[];
-  const Tiles<D> tile(shared);
+  const Tiles<Sizes> tile(shared);
   const int HS = static_cast<int>(shape.HS);
   const int64_t Tq = shape.Tq, Tk = shape.Tk, heads = shape.B * shape.NH;
   const int64_t head = blockIdx.x % heads, kv_head = head / shape.group();
@@ -118,7 +120,7 @@ __global__ void __launch_bounds__(THREADS)
 
   load_tile<WARPS>(tile.Q, SIZE, D, tile.STRIDE, at.q + head * Tq * HS, i0, Tq, HS);
   load_tile<WARPS>(tile.dO, SIZE, D, tile.STRIDE, at.dout + head * Tq * HS, i0, Tq, HS);
-  float dq[2][D / SIDE] = {};
+  float dq[E][D / SIDE] = {};
   for (int64_t j0 = 0; j0 < keys; j0 += SIZE) {
     load_tile<WARPS>(tile.K, SIZE, D, tile.STRIDE, at.k + kv_head * Tk * HS, j0, Tk, HS);
     load_tile<WARPS>(tile.V, SIZE, D, tile.STRIDE, at.v + kv_head * Tk * HS, j0, Tk, HS);
@@ -135,20 +137,22 @@ __global__ void __launch_bounds__(THREADS)
 
 void fused(const Attention& shape, const Tensors& at) {
   require_valid(shape);
-  with_padded_head_size(shape.HS, "fused", [&]<int D>() {
-    allow_bytes(fused_keys_kernel<D>, Tiles<D>::bytes(D), "fused");
-    allow_bytes(fused_queries_kernel<D>, Tiles<D>::bytes(D), "fused");
-    const unsigned keys = key_blocks(shape, SIZE);
-    const unsigned queries = query_blocks(shape, SIZE);
+  require_head_size(shape.HS, "fused");
+  with_square_sizes(shape.HS, [&]<class Sizes>() {
+    constexpr int64_t BYTES = Sizes::BYTES;
+    allow_bytes(fused_keys_kernel<Sizes>, BYTES, "fused");
+    allow_bytes(fused_queries_kernel<Sizes>, BYTES, "fused");
+    const unsigned keys = key_blocks(shape, Sizes::SIZE);
+    const unsigned queries = query_blocks(shape, Sizes::SIZE);
     if (shape.HS == 0) return;
     row_dots(shape, at.dout, at.out, at.scratch);
     const float factor = score_scale(shape), scale = LOG2_E * factor;
     if (keys > 0) {
-      fused_keys_kernel<D><<<keys, THREADS, Tiles<D>::bytes(D)>>>(shape, scale, factor, at);
+      fused_keys_kernel<Sizes><<<keys, THREADS, BYTES>>>(shape, scale, factor, at);
       CUDA_CHECK_LAUNCH();
     }
     if (queries > 0) {
-      fused_queries_kernel<D><<<queries, THREADS, Tiles<D>::bytes(D)>>>(shape, scale, factor, at);
+      fused_queries_kernel<Sizes><<<queries, THREADS, BYTES>>>(shape, scale, factor, at);
       CUDA_CHECK_LAUNCH();
     }
   });

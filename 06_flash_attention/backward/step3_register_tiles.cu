@@ -9,9 +9,11 @@
 // asked for by tiled_queries_kernel  loads 8·B·NH·(Tq·(HS + 1) + Tk·HS·⌈Tq/b⌉) bytes, half of Tk's
 //                                    part if causal, stores 4·B·NH·Tq·HS bytes
 // shared memory   16 reads of 16 bytes serve 512 FLOP of dot products, 12 serve 256 of the sums
-//                 (HS ≤ 64). 214,016 bytes for HS = 64, 200,448 for 128: one block an SM
-// block           256 threads for b keys, or queries, of a head: b is 128, or 96 if HS > 64
-// H200            1.37 ms for B 8, NH 12, T 1024, HS 64 causal
+//                 (HS ≤ 64). 214,016 bytes for HS = 64, 200,448 for 128: one block an SM; smaller
+//                 tiles where a block may not have so much (tile_sizes.hpp)
+// block           256 threads for b keys, or queries, of a head: b is 128, or 96 if HS > 64; fewer
+//                 of both where the tile is smaller
+// H200            1.38 ms for B 8, NH 12, T 1024, HS 64 causal
 #include "backward/launch_backward.hpp"
 #include "backward/pair_tiles.cuh"
 #include "common/kernel/check.hpp"
@@ -28,10 +30,9 @@ struct Sides {
 };
 
 /// What both kernels do with tile `block` of the rows of head `head`: keys (KEYS), or queries.
-template <bool KEYS, int HEAD_SIZE>
+template <bool KEYS, class Tile>
 __device__ void walk(const Attention& shape, float scale, float factor, const Tensors& at,
                      const Sides& sides, int64_t head, int64_t block, bool aligned) {
-  using Tile = PairTile<HEAD_SIZE>;
   constexpr int ROWS = Tile::ROWS, COLS = Tile::COLS;
   extern __shared__ __align__(16) float shared[];
   const PairTiles<Tile> tile(shared);
@@ -92,51 +93,54 @@ __device__ void walk(const Attention& shape, float scale, float factor, const Te
   for (int r = 0; r < Tile::R; ++r) {
     const int64_t row = row0 + Tile::row(r), place = (head * rows + row) * HS;
     if (row >= rows) continue;
-    store_sums(&sides.sum_a[place], sum_a[r], factor, Tile::tx(), HS, aligned);
-    if (KEYS) store_sums(&sides.sum_b[place], sum_b[r], 1.0f, Tile::tx(), HS, aligned);
+    store_sums<Tile>(&sides.sum_a[place], sum_a[r], factor, HS, aligned);
+    if (KEYS) store_sums<Tile>(&sides.sum_b[place], sum_b[r], 1.0f, HS, aligned);
   }
 }
 
 // As in the forward pass, the blocks with the most to do start first.
 
 /// dk and dv: the rows are keys.
-template <int D>
-__global__ void __launch_bounds__(THREADS, 1)
+template <class Tile>
+__global__ void __launch_bounds__(Tile::THREADS, 1)
     tiled_keys_kernel(Attention shape, float scale, float factor, Tensors at, bool aligned) {
   const int64_t heads = shape.B * shape.NH_kv;
-  walk<true, D>(shape, scale, factor, at, {at.k, at.v, at.q, at.dout, at.dk, at.dv},
-                blockIdx.x % heads, blockIdx.x / heads, aligned);
+  walk<true, Tile>(shape, scale, factor, at, {at.k, at.v, at.q, at.dout, at.dk, at.dv},
+                   blockIdx.x % heads, blockIdx.x / heads, aligned);
 }
 
 /// dq: the rows are queries.
-template <int D>
-__global__ void __launch_bounds__(THREADS, 1)
+template <class Tile>
+__global__ void __launch_bounds__(Tile::THREADS, 1)
     tiled_queries_kernel(Attention shape, float scale, float factor, Tensors at, bool aligned) {
-  const int64_t heads = shape.B * shape.NH, blocks = ceil_div(shape.Tq, PairTile<D>::ROWS);
-  walk<false, D>(shape, scale, factor, at, {at.q, at.dout, at.k, at.v, at.dq, nullptr},
-                 blockIdx.x % heads, blocks - 1 - blockIdx.x / heads, aligned);
+  const int64_t heads = shape.B * shape.NH, blocks = ceil_div(shape.Tq, Tile::ROWS);
+  walk<false, Tile>(shape, scale, factor, at, {at.q, at.dout, at.k, at.v, at.dq, nullptr},
+                    blockIdx.x % heads, blocks - 1 - blockIdx.x / heads, aligned);
 }
 
 }  // namespace
 
 void register_tiles(const Attention& shape, const Tensors& at) {
   require_valid(shape);
-  with_padded_head_size(shape.HS, "register_tiles", [&]<int D>() {
-    constexpr int64_t BYTES = PairTile<D>::bytes(D);
-    allow_bytes(tiled_keys_kernel<D>, BYTES, "register_tiles");
-    allow_bytes(tiled_queries_kernel<D>, BYTES, "register_tiles");
-    const unsigned keys = key_blocks(shape, PairTile<D>::ROWS);
-    const unsigned queries = query_blocks(shape, PairTile<D>::ROWS);
+  require_head_size(shape.HS, "register_tiles");
+  with_pair_sizes(shape.HS, [&]<class Sizes>() {
+    using Tile = PairTile<Sizes>;
+    allow_bytes(tiled_keys_kernel<Tile>, Tile::BYTES, "register_tiles");
+    allow_bytes(tiled_queries_kernel<Tile>, Tile::BYTES, "register_tiles");
+    const unsigned keys = key_blocks(shape, Tile::ROWS);
+    const unsigned queries = query_blocks(shape, Tile::ROWS);
     if (shape.HS == 0) return;
     row_dots(shape, at.dout, at.out, at.scratch);
     const float factor = score_scale(shape), scale = LOG2_E * factor;
     const bool aligned = rows_begin_aligned(shape, at);
     if (keys > 0) {
-      tiled_keys_kernel<D><<<keys, THREADS, BYTES>>>(shape, scale, factor, at, aligned);
+      tiled_keys_kernel<Tile>
+          <<<keys, Tile::THREADS, Tile::BYTES>>>(shape, scale, factor, at, aligned);
       CUDA_CHECK_LAUNCH();
     }
     if (queries > 0) {
-      tiled_queries_kernel<D><<<queries, THREADS, BYTES>>>(shape, scale, factor, at, aligned);
+      tiled_queries_kernel<Tile>
+          <<<queries, Tile::THREADS, Tile::BYTES>>>(shape, scale, factor, at, aligned);
       CUDA_CHECK_LAUNCH();
     }
   });

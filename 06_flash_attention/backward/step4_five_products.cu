@@ -11,8 +11,8 @@
 // asked for by dq_parts_kernel       loads 4·B·NH·Tq·HS·⌈Tk/b⌉ bytes, half if causal, stores
 //                                    4·B·NH·Tq·HS bytes
 // shared memory   as step 3; 3 reads of 16 bytes serve 64 FLOP of the fifth product, too
-// block           256 threads for b keys of a head: b is 128, or 96 if HS > 64
-// H200            1.05 ms for B 8, NH 12, T 1024, HS 64 causal
+// block           as step 3, for b keys of a head
+// H200            1.06 ms for B 8, NH 12, T 1024, HS 64 causal
 #include <algorithm>
 
 #include "backward/launch_backward.hpp"
@@ -24,26 +24,45 @@
 namespace tutorial::flash_attention::backward {
 namespace {
 
-/// sums = Wᵀ·rows, (COLS, ROWS) by (ROWS, D), as a sum of outer products: a row of W by a row of
-/// `rows`. Of W this thread has four neighbours, and four more: columns ty + SIDE·c of the tile.
+constexpr int SUM_THREADS = 256;
+
+/// Which columns of W, and so rows of Wᵀ, a thread has. Where there are more ty than tx, several
+/// share the C that lie side by side for one tx: each has T_COLS of them.
 template <class Tile>
-__device__ void add_transposed(float (&sums)[Tile::C][Tile::D_COLS], const float* W,
+struct Transposed {
+  static constexpr int SHARE = Tile::TY / Tile::TX, T_COLS = Tile::C / SHARE;
+  static __device__ int ty() { return Tile::ty() / SHARE; }
+  // Not % 1: nvcc orders the kernel's other instructions by it, and those of the largest tile are
+  // what was measured.
+  static __device__ int first() { return SHARE == 1 ? 0 : Tile::ty() % SHARE * T_COLS; }
+};
+
+/// sums = Wᵀ·rows, (COLS, ROWS) by (ROWS, D), as a sum of outer products: a row of W by a row of
+/// `rows`.
+template <class Tile, int T_COLS>
+__device__ void add_transposed(float (&sums)[T_COLS][Tile::D_COLS], const float* W,
                                const float* rows) {
-  float a[2][Tile::C], b[2][Tile::D_COLS];
+  using Own = Transposed<Tile>;
+  float a[2][T_COLS], b[2][Tile::D_COLS];
   const auto read = [&](int which, int x) {
 #pragma unroll
-    for (int c = 0; c < Tile::C; c += 4)
-      load4(&a[which][c], &W[x * Tile::W_STRIDE + quad_column<SIDE>(Tile::ty(), c)]);
+    for (int c = 0; c < T_COLS; c += T_COLS % 4 == 0 ? 4 : 1) {
+      const int column = quad_column<Tile::TX>(Own::ty(), Own::first() + c);
+      if constexpr (T_COLS % 4 == 0)
+        load4(&a[which][c], &W[x * Tile::W_STRIDE + column]);
+      else
+        a[which][c] = W[x * Tile::W_STRIDE + column];
+    }
 #pragma unroll
     for (int d = 0; d < Tile::D_COLS; d += 4)
-      load4(&b[which][d], &rows[x * Tile::STRIDE + quad_column<SIDE>(Tile::tx(), d)]);
+      load4(&b[which][d], &rows[x * Tile::STRIDE + quad_column<Tile::TX>(Tile::tx(), d)]);
   };
   read(0, 0);
 #pragma unroll 8
   for (int x = 0; x < Tile::ROWS; ++x) {
     read((x + 1) % 2, (x + 1) % Tile::ROWS);
 #pragma unroll
-    for (int r = 0; r < Tile::C; ++r)
+    for (int r = 0; r < T_COLS; ++r)
 #pragma unroll
       for (int n = 0; n < Tile::D_COLS; ++n) {
         const int d = r % 2 == 0 ? n : Tile::D_COLS - 1 - n;
@@ -53,11 +72,11 @@ __device__ void add_transposed(float (&sums)[Tile::C][Tile::D_COLS], const float
 }
 
 /// dk and dv of a block's keys, and their part of dq: of the tiles of keys from `first_tile` on.
-template <int HEAD_SIZE>
-__global__ void __launch_bounds__(THREADS, 1)
+template <class Tile>
+__global__ void __launch_bounds__(Tile::THREADS, 1)
     five_products_kernel(Attention shape, float scale, float factor, Tensors at, float* parts,
                          int64_t first_tile, bool aligned) {
-  using Tile = PairTile<HEAD_SIZE>;
+  using Own = Transposed<Tile>;
   constexpr int ROWS = Tile::ROWS, COLS = Tile::COLS;
   extern __shared__ __align__(16) float shared[];
   const PairTiles<Tile> tile(shared);
@@ -104,14 +123,14 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (live) add_weighted<Tile>(dk, tile.W, tile.cols_a);
     __syncthreads();
     fetch_q(n + 1);
-    float dq[Tile::C][Tile::D_COLS] = {};
+    float dq[Own::T_COLS][Tile::D_COLS] = {};
     add_transposed<Tile>(dq, tile.W, tile.rows_a);
 #pragma unroll
-    for (int c = 0; c < Tile::C; ++c) {
-      const int64_t i = i0(n) + Tile::ty() + SIDE * c;
+    for (int c = 0; c < Own::T_COLS; ++c) {
+      const int64_t i = i0(n) + Own::ty() + Tile::TX * (Own::first() + c);
       if (i < Tq)
-        store_sums(&parts[((part * shape.B * shape.NH + head(n)) * Tq + i) * HS], dq[c], 1.0f,
-                   Tile::tx(), HS, aligned);
+        store_sums<Tile>(&parts[((part * shape.B * shape.NH + head(n)) * Tq + i) * HS], dq[c], 1.0f,
+                         HS, aligned);
     }
   }
 
@@ -119,18 +138,18 @@ __global__ void __launch_bounds__(THREADS, 1)
   for (int r = 0; r < Tile::R; ++r) {
     const int64_t j = j0 + Tile::row(r), place = (kv_head * Tk + j) * HS;
     if (j >= Tk) continue;
-    store_sums(&at.dk[place], dk[r], factor, Tile::tx(), HS, aligned);
-    store_sums(&at.dv[place], dv[r], 1.0f, Tile::tx(), HS, aligned);
+    store_sums<Tile>(&at.dk[place], dk[r], factor, HS, aligned);
+    store_sums<Tile>(&at.dv[place], dv[r], 1.0f, HS, aligned);
   }
 }
 
 /// dq = factor·Σ parts, or more of it where these tiles of keys are not the first.
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(SUM_THREADS)
     dq_parts_kernel(Attention shape, int keys, int queries, float factor,
                     const float* __restrict__ parts, float* __restrict__ dq, int64_t first_tile,
                     int64_t count) {
   const int64_t elements = shape.rows() * shape.HS;
-  const int64_t e = int64_t{blockIdx.x} * THREADS + threadIdx.x;
+  const int64_t e = int64_t{blockIdx.x} * SUM_THREADS + threadIdx.x;
   if (e >= elements) return;
   const int64_t tile = e / shape.HS % shape.Tq / queries;
   float sum = 0.0f;
@@ -145,12 +164,13 @@ __global__ void __launch_bounds__(THREADS)
 
 void five_products(const Attention& shape, const Tensors& at) {
   require_valid(shape);
-  with_padded_head_size(shape.HS, "five_products", [&]<int D>() {
-    using Tile = PairTile<D>;
-    allow_bytes(five_products_kernel<D>, Tile::bytes(D), "five_products");
+  require_head_size(shape.HS, "five_products");
+  with_pair_sizes(shape.HS, [&]<class Sizes>() {
+    using Tile = PairTile<Sizes>;
+    allow_bytes(five_products_kernel<Tile>, Tile::BYTES, "five_products");
     const int64_t heads = shape.B * shape.NH_kv, tiles = ceil_div(shape.Tk, Tile::ROWS);
     const int64_t elements = shape.rows() * shape.HS, at_a_time = tiles_at_a_time(shape);
-    const unsigned sums = grid_blocks(ceil_div(elements, THREADS));
+    const unsigned sums = grid_blocks(ceil_div(elements, SUM_THREADS));
     grid_blocks(heads * at_a_time);  // throws if these are too many
     if (shape.HS == 0) return;
     const float factor = score_scale(shape);
@@ -160,13 +180,13 @@ void five_products(const Attention& shape, const Tensors& at) {
     for (int64_t first = 0; first < std::max(tiles, int64_t{1}); first += at_a_time) {
       const int64_t count = std::min(at_a_time, tiles - first);
       if (heads * count > 0) {
-        five_products_kernel<D><<<grid_blocks(heads * count), THREADS, Tile::bytes(D)>>>(
+        five_products_kernel<Tile><<<grid_blocks(heads * count), Tile::THREADS, Tile::BYTES>>>(
             shape, LOG2_E * factor, factor, at, parts, first, aligned);
         CUDA_CHECK_LAUNCH();
       }
       if (sums == 0) continue;
-      dq_parts_kernel<<<sums, THREADS>>>(shape, Tile::ROWS, Tile::COLS, factor, parts, at.dq, first,
-                                         count);
+      dq_parts_kernel<<<sums, SUM_THREADS>>>(shape, Tile::ROWS, Tile::COLS, factor, parts, at.dq,
+                                             first, count);
       CUDA_CHECK_LAUNCH();
     }
   });

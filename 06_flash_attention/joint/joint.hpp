@@ -9,13 +9,14 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <vector>
 
 #include "common/compare/compare.hpp"
 #include "common/kernel/grid.hpp"
+#include "common/kernel/shared_memory.hpp"
 #include "common/kernel/step.hpp"
 
 namespace tutorial {
@@ -27,8 +28,7 @@ namespace tutorial::flash_attention::joint {
 // ---- the steps
 
 /// Writes y. `y_tilde` is m·n floats that a kernel may use as it likes. Does nothing when y is
-/// empty. Waits for nothing. Throws Error, before any launch and for an empty y too, when k is too
-/// large for the kernel on this device.
+/// empty. Waits for nothing.
 using Launcher = void(const float* A, const float* B, const float* C, float* y, float* y_tilde,
                       int64_t m, int64_t n, int64_t k);
 
@@ -44,11 +44,18 @@ inline const std::vector<Step<Launcher>> steps = {
 };
 
 inline constexpr int TILES[] = {16, 32, 64};  // the tile sizes b to choose from
-/// The smallest of TILES that covers a row of y, else the largest.
+inline constexpr int64_t MAX_STRIP = 128;  // columns of A that a block can keep: 32 KB for b = 64
+/// Shared memory of a block of joint_tiling: strips of A and B, and tiles of C and ỹ.
+inline int64_t joint_bytes(int64_t k, int64_t b) {
+  return int64_t{sizeof(float)} * (2 * b * std::min(k, MAX_STRIP) + 2 * b * b);
+}
+/// The smallest of TILES that covers a row of y, else the largest for which this device has the
+/// shared memory. Both steps take the same.
 inline int tile_for(int64_t k) {
+  int tile = TILES[0];
   for (int b : TILES)
-    if (b >= k) return b;
-  return TILES[std::size(TILES) - 1];
+    if (tile < k && joint_bytes(k, b) <= shared_memory_limit()) tile = b;
+  return tile;
 }
 
 // ---- what they do, counted

@@ -5,7 +5,6 @@
 
 #include "common/data/device_buffer.hpp"
 #include "common/data/npy.hpp"
-#include "common/kernel/error.hpp"
 #include "common/program/chapter.hpp"
 #include "joint/joint.hpp"
 
@@ -34,15 +33,10 @@ void say_counts(Chapter& chapter, const float* a, const float* b, const float* c
   for (int tile : {largest, largest / 2}) {
     if (tile < TILES[0]) continue;
     Tally two, one;
-    try {
-      chapter.watch("the count of both products", [&] {
-        one = count_joint_tiling(a, b, c, y.data(), m, n, k, tile);
-        two = count_two_products(a, b, c, y.data(), y_tilde.data(), m, n, k, tile);
-      });
-    } catch (const DeviceTooSmall& error) {
-      chapter.say("  not counted with tiles of " + std::to_string(tile) + ": " + error.what());
-      continue;
-    }
+    chapter.watch("the count of both products", [&] {
+      one = count_joint_tiling(a, b, c, y.data(), m, n, k, tile);
+      two = count_two_products(a, b, c, y.data(), y_tilde.data(), m, n, k, tile);
+    });
     chapter.say(count_line("one after the other", tile, two, article_two_products(m, n, k, tile)));
     chapter.say(count_line("joint", tile, one, article_joint_tiling(m, n, k, tile)));
     if (tile == largest)

@@ -191,7 +191,8 @@ void head_sizes(const Attention& shape, const bf16* q, const bf16* k, const bf16
   require_supported(shape, "head_sizes", 256, q, k, v, out);
   with_padded_head_size<16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256>(
       shape.HS, [&]<int D>() {
-        with_first_that_fits<Sized<D>, Sized<D, (D > 128)>>(shared_memory_limit(), [&]<class T>() {
+        constexpr bool HAS_SMALL = D > 128;
+        with_first_that_fits<Sized<D>, Sized<D, HAS_SMALL>>(shared_memory_limit(), [&]<class T>() {
           const auto kernel = head_sizes_kernel<T>;
           allow_shared_memory(kernel, T::BYTES, "head size", shape.HS);
           const unsigned blocks = query_blocks(shape, T::Br);

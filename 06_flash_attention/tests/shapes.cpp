@@ -15,8 +15,9 @@ TEST_CASE("every step is right for every shape", "[shapes]") {
       {.Tq = 64, .Tk = 64, .HS = 64},    // whole tiles
       {.Tq = 32, .Tk = 97, .HS = 40},    // one key more than 3 tiles of 32
       {.Tq = 130, .Tk = 200, .HS = 33},  // tails everywhere, 4 tiles of keys
-      {.Tq = 190, .Tk = 90, .HS = 8},    // the edge lies inside a tile of queries
-      {.Tq = 1, .Tk = 150, .HS = 128},   // one query, as in decoding
+      // Several tiles of queries in each of two heads; the edge lies inside one of them.
+      {.NH = 2, .NH_kv = 1, .Tq = 190, .Tk = 90, .HS = 8},
+      {.Tq = 1, .Tk = 150, .HS = 128},  // one query, as in decoding
       {.B = 2, .NH = 2, .NH_kv = 2, .Tq = 37, .Tk = 70, .HS = 24},
       {.B = 2, .NH = 4, .NH_kv = 2, .Tq = 35, .Tk = 33, .HS = 20},  // grouped queries
       {.NH = 3, .NH_kv = 1, .Tq = 20, .Tk = 40, .HS = 128},

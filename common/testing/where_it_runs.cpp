@@ -34,7 +34,7 @@ std::vector<std::vector<std::string>> matches(const std::string& text, const cha
   return found;
 }
 
-/// What the table says of one GPU in its last column but one: "02/tf32, 02/hopper; 06 `kv_outer`,
+/// What the table says of one GPU in its last column but one: "no wgmma: 02/hopper; 06 `kv_outer`,
 /// `q_outer` above head size 64".
 bool is_left_out(const std::string& cell, const AskedStep& step) {
   for (const auto& item : matches(cell, "[^;]+")) {
@@ -57,7 +57,7 @@ const std::string& left_out_on(int capability) {
     const std::string page = std::regex_replace(contents(root + "docs/setup.md"),
                                                 std::regex("\\[([^\\]]*)\\]\\([^)]*\\)"), "$1");
     for (const auto& line :
-         matches(page, "\\|[^|\n]*\\| ([\\d., ]+) \\| \\d+ KB \\| [\\d.]+ \\|([^|\n]*)\\|"))
+         matches(page, "\\|[^|\n]*\\| ([\\d., ]+) \\| \\d+ KB \\|([^|\n]*)\\| [\\d.]+ \\|"))
       for (const auto& capability : matches(line[1], "[\\d.]+")) found[capability[0]] = line[2];
     return found;
   }();

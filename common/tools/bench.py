@@ -111,6 +111,10 @@ SIZES = {  # by the file that keeps them; it begins with the chapter's number
         Size("--part joint --m 1024 --n 3072 --k 768"),  # an MLP: GPT-2's,
         Size("--part joint --m 128 --n 16384 --k 4096"),  # and the article's
     ],
+    "06_tiles": [  # the last step of the road beside larger tiles
+        *[Size(f"--batch 4 --heads 16 --seq 4096 --head-dim {size} --kernel two_buffers --kernel larger_tiles "
+               "--kernel outer_products") for size in (32, 64, 128)],
+    ],
     "06_lengths": [  # always 8192 tokens
         *[Size(f"--batch {8192 // seq} --heads 12 --seq {seq} --head-dim 64 {SIZED}")
           for seq in (128, 256, 512, 1024, 2048, 4096, 8192)],

@@ -12,12 +12,13 @@ namespace tutorial::flash_attention::backward {
 namespace {
 
 std::map<std::string, int64_t> symbols(const Attention& a) {
-  return {{"B", a.B},   {"NH", a.NH}, {"NH_kv", a.NH_kv},    {"Tq", a.Tq},
-          {"Tk", a.Tk}, {"HS", a.HS}, {"b", tile_rows(a.HS)}};
+  return {{"B", a.B},   {"NH", a.NH}, {"NH_kv", a.NH_kv},       {"Tq", a.Tq},
+          {"Tk", a.Tk}, {"HS", a.HS}, {"s", square_size(a.HS)}, {"b", tile_rows(a.HS)}};
 }
 
 TEST_CASE("backward: every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
+  const SmallSharedMemory small(GENERATE(1024, 99, 64) * 1024);
   for (const Attention& a : std::vector<Attention>{
            {.Tq = 20, .Tk = 10, .HS = 64, .causal = false},
            {.NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = 72, .causal = false}}) {
@@ -56,7 +57,7 @@ Saved saved_by(const Step<Launcher>& step, const Attention& shape) {
   for (int64_t i = 0; i < shape.Tq; ++i) pairs += shape.Tk - shape.visible_keys(i);
   if (step.launch == &unfused) return {.loads = 4 * pairs, .stores = 0};  // lse alone
   if (step.launch == &fused) {
-    const Hidden both = hidden_tiles(shape, 32, 32);
+    const Hidden both = hidden_tiles(shape, square_size(HS), square_size(HS));
     return {.loads = 8 * HS * (both.queries + both.keys) + 2 * 8 * pairs, .stores = 0};
   }
   const int64_t queries = hidden_tiles(shape, cols, rows).queries;
@@ -69,6 +70,7 @@ Saved saved_by(const Step<Launcher>& step, const Attention& shape) {
 TEST_CASE("backward: every fused step leaves out the tiles that the mask hides", "[counts]") {
   const auto step = EACH_STEP(steps);
   if (device_has_clock()) SKIP("only the simulator counts what a kernel asks for");
+  const SmallSharedMemory small(GENERATE(1024, 99, 64) * 1024);
   const Attention shape = {.Tq = 97, .Tk = 129, .HS = 68};
   if (is_too_large_here(step, shape)) return;
   CAPTURE(step.name);

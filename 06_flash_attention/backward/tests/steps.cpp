@@ -34,6 +34,53 @@ TEST_CASE("backward: every step is right for whole tiles on both sides of the di
   check_step(step, normal_problem({.Tq = 64, .Tk = 192, .HS = 128}));
 }
 
+TEST_CASE("backward: every step has tiles for devices with less shared memory", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  if (step.launch == &unfused) return;  // 17 KB, for every head size
+  for (int64_t bytes : {64 * 1024, 99 * 1024, 163 * 1024}) {
+    INFO("with " << bytes << " bytes of shared memory a block");
+    const SmallSharedMemory small(bytes);
+    for (int64_t HS : {1, 32, 64, 80, 128}) CHECK_FALSE(is_too_large_here(step, {.HS = HS}));
+    for (const Attention& shape :
+         std::vector<Attention>{{.Tq = 70, .Tk = 135, .HS = 33},  // tails everywhere
+                                {.Tq = 140, .Tk = 70, .HS = 64, .causal = false},
+                                {.Tq = 64, .Tk = 96, .HS = 128},  // whole tiles
+                                {.NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 53, .HS = 101},
+                                {.Tq = 70, .Tk = 5, .HS = 72, .causal = false},
+                                {.Tq = 70, .Tk = 5, .HS = 72}})  // queries without keys
+      check_step(step, normal_problem(shape));
+  }
+}
+
+TEST_CASE("backward: a tile is the largest that the device has shared memory for") {
+  struct Border {
+    int64_t HS, bytes;    // what the tile needs
+    int rows, cols;       // of the tile that fits
+    int smaller, narrow;  // of the one for a byte less
+  };
+  for (const auto& [HS, bytes, rows, cols, smaller, narrow] :
+       std::vector<Border>{{64, 214016, 128, 128, 128, 64},
+                           {64, 146432, 128, 64, 64, 64},
+                           {64, 90624, 64, 64, 64, 32},
+                           {65, 200448, 96, 64, 64, 64},
+                           {128, 156160, 64, 64, 48, 32},
+                           {128, 94080, 48, 32, 16, 32}}) {
+    if (bytes > shared_memory_limit()) continue;
+    CAPTURE(HS, bytes);
+    const auto sizes_with = [&, HS = HS](int64_t limit) {
+      const SmallSharedMemory small(limit);
+      for (Launcher* step : {register_tiles, five_products}) step({.B = 0, .HS = HS}, {});
+      return std::pair(tile_rows(HS), tile_cols(HS));
+    };
+    CHECK(sizes_with(bytes) == std::pair(rows, cols));
+    CHECK(sizes_with(bytes - 1) == std::pair(smaller, narrow));
+  }
+  const SmallSharedMemory small(74495);
+  CHECK(square_size(64) == 32);
+  CHECK(square_size(65) == 16);
+  CHECK_NOTHROW(fused({.B = 0, .HS = 128}, {}));
+}
+
 TEST_CASE("backward: every step takes any address that a float can have") {
   const auto step = EACH_STEP(steps);
   const Problem small = normal_problem({.Tq = 5, .Tk = 9, .HS = 32});
@@ -115,6 +162,9 @@ TEST_CASE("backward: five_products adds to dq where it does not do all keys at a
   const int64_t before = std::exchange(blocks_at_a_time, 2);
   check_step(step, normal_problem({.NH = 2, .NH_kv = 1, .Tq = 20, .Tk = 300, .HS = 8}));
   check_step(step, normal_problem({.Tq = 70, .Tk = 150, .HS = 100}));
+  const SmallSharedMemory small(64 * 1024);
+  check_step(step, normal_problem({.NH = 2, .NH_kv = 1, .Tq = 40, .Tk = 150, .HS = 8}));
+  check_step(step, normal_problem({.Tq = 70, .Tk = 75, .HS = 100}));
   blocks_at_a_time = before;
 }
 

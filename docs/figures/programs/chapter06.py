@@ -152,7 +152,7 @@ def loops():
 def shared_rows():
     f = Figure(760, 282, "Which scores of a tile a warp's lanes have. In step 3 lane l has key l of one row after the other; in step 4 "
                          "eight lanes share each of four rows, and lane tx of them has the keys tx, tx + 8, tx + 16 and tx + 24.")
-    cell, left, top = 9, 20, 84
+    cell, left, top = 8.6, 20, 84
     for x, title in ((left, "step 3: a row at a time, a lane a key"), (left + 380, "step 4: four rows at once, eight lanes a row")):
         f.heading(x - 10, 20, title)
         f.brace(x, top - 8, x + 32 * cell - 2, top - 8, "32 keys", side=-1)
@@ -163,7 +163,7 @@ def shared_rows():
             mine = r == 1 and c % 8 == 2
             f.rect(left + 380 + c * cell, top + r * 26, cell - 2, 20, PURPLE, SOLID if mine else FAINT, 0 if mine else 0.4)
         f.text(left + 32 * cell + 6, top + r * 26 + 10, ["first", "then", "then", "then"][r], 12, middle=True)
-        f.text(left + 380 + 32 * cell + 6, top + r * 26 + 10, f"lanes {8 * r} … {8 * r + 7}", 12, middle=True)
+        f.text(left + 380 + 32 * cell + 6, top + r * 26 + 10, f"lanes {8 * r}–{8 * r + 7}", 12, middle=True)
     f.lines(left - 10, top + 130, ["Strong: the scores of lane 2. All 32 lanes share a", "row: its maximum takes five rounds of shuffles,",
                                    "for each of the four rows."], 12.5, step=17)
     f.lines(left + 370, top + 130, ["Strong: the scores of lane 10, which is tx = 2 of row 1.", "What it reads of Q serves all four. A row's maximum",
