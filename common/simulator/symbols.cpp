@@ -265,13 +265,23 @@ std::string scoped_function_name(const void* address) {
   const Function* function = symbols().find(address);
   if (function == nullptr) return "";
   std::string name = demangled(function->name);
+  const auto rename = [&](std::string_view ours, std::string_view in_cuda) {
+    for (size_t at; (at = name.find(ours)) != name.npos;) {
+      name.replace(at, ours.size(), in_cuda);
+      const size_t behind = at + in_cuda.size();
+      if (name.compare(behind, 2, " >") == 0) name.erase(behind, 1);  // it parted two >
+    }
+  };
+  rename("simulator::NarrowFloat<7, 8>", "__nv_bfloat16");
+  rename("simulator::NarrowFloat<10, 5>", "__half");
   // The parameters are the first ( that stands in no template argument and begins no namespace.
-  const std::string_view unnamed = "(anonymous namespace)";
+  constexpr std::string_view kUnnamed = "(anonymous namespace)";
   size_t begin = 0, end = 0;
-  for (int depth = 0; end < name.size() && (depth > 0 || name[end] != '('); ++end) {
+  for (int depth = 0; end < name.size(); ++end) {
+    if (name.compare(end, kUnnamed.size(), kUnnamed) == 0) end += kUnnamed.size();
+    if (depth == 0 && name[end] == '(') break;
     depth += (name[end] == '<') - (name[end] == '>');
     if (depth == 0 && name[end] == ' ') begin = end + 1;  // behind what it returns
-    if (name.compare(end + 1, unnamed.size(), unnamed) == 0) end += unnamed.size();
   }
   return name.substr(begin, end - begin);
 }

@@ -1,8 +1,11 @@
 // The GPU that the simulator is, and the ones that launches can be planned for.
 #include <cublas_v2.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <cstdlib>
 #include <map>
+#include <utility>
 
 #include "common/backend/planned_launches.hpp"
 #include "common/kernel/barrier.cuh"
@@ -28,6 +31,9 @@ __global__ void has_arguments(float* x) {
   four[threadIdx.x % 4] = 1;
   if (x != nullptr) *x = four[0] + BLOCKS + IS_LARGE;
 }
+
+template <class A, class B>
+__global__ void of_types() {}
 
 __global__ void waits_for_products() {
   float sums[1] = {};
@@ -155,6 +161,18 @@ TEST_CASE("what is planned is not run, and takes no memory", "[architecture]") {
   CHECK(planned[0].static_shared == 16);
   CHECK(planned[0].dynamic_shared == 1000);
   CHECK(planned[0].cluster[0] == 1);
+}
+
+TEST_CASE("a planned launch has the name that CUDA's compiler gives its kernel", "[architecture]") {
+  const auto planned = plan_launches(75, [] {
+    fills_shared<<<1, 1>>>(1, nullptr);
+    of_types<__nv_bfloat16, std::pair<int, __half>><<<1, 1>>>();
+    CUDA_CHECK_LAUNCH();
+  });
+  REQUIRE(planned.size() == 2);
+  CHECK(planned[0].kernel == "(anonymous namespace)::fills_shared");
+  CHECK(planned[1].kernel ==
+        "(anonymous namespace)::of_types<__nv_bfloat16, std::pair<int, __half> >");
 }
 
 TEST_CASE("what is planned meets the limits of the GPU that it is planned for", "[architecture]") {
