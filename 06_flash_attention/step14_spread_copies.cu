@@ -3,8 +3,7 @@
 //
 // FLOP            as step 12
 // global memory   as step 11, but in whole tiles of 64 keys, or 128 for HS > 64: a key past the
-// last
-//                 is replaced by the last, which costs no test
+//                 last one is replaced by that one, which costs no test
 // asked for       loads 4·B·NH·HS·(Tq + 128·⌈Tk/64⌉·⌈Tq/128⌉) bytes if HS ≤ 64, about half of Tk's
 //                 part if causal, stores 4·B·NH·Tq·(HS + 1) bytes
 // shared memory   as step 11
