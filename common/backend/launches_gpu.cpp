@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/backend/launch_trace.hpp"
+#include "common/backend/planned_launches.hpp"
 #include "common/backend/profile.hpp"
 
 namespace tutorial {
@@ -83,6 +84,14 @@ std::vector<KernelProfile> take_profile(bool) {
 // A GPU does not tell what its warps touch.
 void start_trace(const std::string&, int64_t) {}
 TakenTrace take_trace() {
+  return {};
+}
+
+// Nor is it any other GPU.
+std::vector<int> planned_capabilities() {
+  return {};
+}
+std::vector<PlannedLaunch> plan_launches(int, const std::function<void()>&) {
   return {};
 }
 
