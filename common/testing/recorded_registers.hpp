@@ -15,8 +15,9 @@ class RegisterRecord {
   explicit RegisterRecord(const std::string& path);
 
   /// Why a block of this launch has no room in the registers of a multiprocessor of this compute
-  /// capability, or why that is not known; "" if it has, or where nothing is recorded at all.
-  std::string problem_of(const PlannedLaunch& launch, int capability) const;
+  /// capability; "" if it has, or where nothing is recorded at all. A kernel that is not recorded,
+  /// such as a learner's, has no problem unless it `must_be_known`.
+  std::string problem_of(const PlannedLaunch& launch, int capability, bool must_be_known) const;
 
  private:
   using Line = std::map<std::string, std::string>;  // by column

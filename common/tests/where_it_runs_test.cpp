@@ -66,19 +66,20 @@ TEST_CASE("registers: as many as a block of that many threads has room for") {
   const RegisterRecord record(folder / "record.csv");
   PlannedLaunch launch{.kernel = "tutorial::(anonymous namespace)::kernel<4, true>",
                        .block = {128, 3, 1}};
-  CHECK(record.problem_of(launch, 90) == "");
-  CHECK(record.problem_of(launch, 75) == "");
+  CHECK(record.problem_of(launch, 90, true) == "");
+  CHECK(record.problem_of(launch, 75, true) == "");
   launch.block[1] = 4;
-  CHECK(record.problem_of(launch, 75) == "");
-  CHECK_THAT(record.problem_of(launch, 90),
+  CHECK(record.problem_of(launch, 75, true) == "");
+  CHECK_THAT(record.problem_of(launch, 90, true),
              ContainsSubstring("takes 168 registers a thread, and a block of 512 threads"));
-  CHECK_THAT(record.problem_of(launch, 86), ContainsSubstring("are not in docs/results"));
-  CHECK_THAT(record.problem_of({.kernel = "tutorial::other", .block = {1, 1, 1}}, 90),
+  CHECK(record.problem_of(launch, 86, false) == "");
+  CHECK_THAT(record.problem_of(launch, 86, true), ContainsSubstring("are not in docs/results"));
+  CHECK_THAT(record.problem_of({.kernel = "tutorial::other", .block = {1, 1, 1}}, 90, true),
              ContainsSubstring("common/tools/registers.py records them"));
   // Of a name without its arguments the largest counts.
   launch.kernel = "kernel";
-  CHECK_THAT(record.problem_of(launch, 90), ContainsSubstring("takes 168 registers"));
-  CHECK(RegisterRecord(folder / "none.csv").problem_of(launch, 90) == "");
+  CHECK_THAT(record.problem_of(launch, 90, true), ContainsSubstring("takes 168 registers"));
+  CHECK(RegisterRecord(folder / "none.csv").problem_of(launch, 90, true) == "");
 }
 
 }  // namespace tutorial
