@@ -89,7 +89,7 @@ class Bench(Scratch):
                                   "--kernel d --kernel e")
         self.assertEqual(sorted(os.listdir(self.written.parent)),
                          ["06.csv", "06_decoding.csv", "06_head_sizes.csv", "06_hopper.csv", "06_lengths.csv",
-                          "06_tensor_cores.csv"])
+                          "06_tensor_cores.csv", "06_tiles.csv"])
 
 
 if __name__ == "__main__":
