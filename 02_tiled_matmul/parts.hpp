@@ -1,8 +1,8 @@
 // Words of steps 12 to 14: a K that several blocks share.
 #pragma once
 
-#include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
+#include "common/kernel/shared_memory.hpp"
 
 namespace tutorial::tiled_matmul {
 
@@ -17,10 +17,7 @@ void add_parts(const float* parts, float* C, int64_t M, int64_t N, int64_t count
                float beta);
 
 inline int multiprocessors() {
-  int device, count;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return count;
+  return device_attribute(cudaDevAttrMultiProcessorCount);
 }
 
 }  // namespace tutorial::tiled_matmul

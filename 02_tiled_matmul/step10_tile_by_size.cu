@@ -14,6 +14,7 @@
 #include "02_tiled_matmul.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
+#include "common/kernel/shared_memory.hpp"
 #include "common/kernel/vector4.cuh"
 #include "warp_tile.cuh"
 
@@ -155,9 +156,7 @@ void tile_by_size_strided(const float* A, const float* B, float* C, int64_t M, i
        {tile_by_size_large<true, false>, tile_by_size_large<true, true>}},
       {{tile_by_size_small<false, false>, tile_by_size_small<false, true>},
        {tile_by_size_small<true, false>, tile_by_size_small<true, true>}}};
-  int device, multiprocessors;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   const bool small = SMALL_TAKES * most_work<Small>(M, N, multiprocessors) <
                      most_work<Large>(M, N, multiprocessors);
   const auto kernel = kernels[small][rows_are_aligned(B, ldb)][rows_are_aligned(C, N)];

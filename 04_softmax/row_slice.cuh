@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "common/kernel/check.hpp"
+#include "common/kernel/shared_memory.hpp"
 #include "common/kernel/vector4.cuh"
 
 namespace tutorial::softmax {
@@ -49,10 +49,7 @@ inline int64_t slots_for(int64_t cols, int64_t blocks) {
 
 /// Bytes of dynamic shared memory that a block can have beside the `taken` ones of its arrays.
 inline int64_t room_in_shared(size_t taken) {
-  int device = 0, largest = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&largest, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  return largest - static_cast<int64_t>(taken);
+  return shared_memory_limit() - static_cast<int64_t>(taken);
 }
 
 /// Stores four floats. `wide` says that `to` is on a 16-byte boundary.

@@ -20,8 +20,9 @@ float score_scale(const Attention& shape);
 template <class... Parameters>
 void allow_shared_memory(void (*kernel)(Parameters...), int64_t bytes, const char* what,
                          int64_t size) {
-  tutorial::allow_shared_memory(kernel, bytes, what + (" " + std::to_string(size)),
-                                "take a smaller one, or --kernel by_shape");
+  tutorial::allow_shared_memory(
+      kernel, bytes, what + (" " + std::to_string(size)),
+      size <= 256 ? "take a smaller one, or --kernel by_shape" : "take a smaller one");
 }
 
 /// gridDim.x for so many blocks. Throws Error above 2^31 − 1.
@@ -32,7 +33,8 @@ unsigned query_blocks(const Attention& shape, int64_t Br);
 
 // ---- from step 3 on: how many columns a tile has, the compiler has to know
 
-/// Throws Error for a head size above `largest`, the most that kernel `step` has registers for.
+/// Throws Error for a head size above `largest`, the most columns that tiles of
+/// kernel `step` have.
 void require_head_size(int64_t HS, const char* step, int64_t largest);
 
 /// Calls launch with D, the least of 32, 64, 128 that holds the head size, as a compile-time

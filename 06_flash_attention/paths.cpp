@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
+#include "common/kernel/shared_memory.hpp"
 
 namespace tutorial::flash_attention {
 namespace {
@@ -49,10 +49,7 @@ Split split_of(const Attention& shape, int64_t multiprocessors) {
 }
 
 Split split_here(const Attention& shape) {
-  int device = 0, multiprocessors = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  return split_of(shape, multiprocessors);
+  return split_of(shape, device_attribute(cudaDevAttrMultiProcessorCount));
 }
 
 int64_t scratch_floats(const Attention& shape) {

@@ -6,7 +6,7 @@
 // shared memory   of the step that it takes
 // block           of the step that it takes
 #include "06_flash_attention.hpp"
-#include "common/kernel/check.hpp"
+#include "common/kernel/shared_memory.hpp"
 #include "paths.hpp"
 
 namespace tutorial::flash_attention {
@@ -14,9 +14,7 @@ namespace tutorial::flash_attention {
 void by_shape(const Attention& shape, const float* q, const float* k, const float* v, float* out,
               float* lse, float* scratch) {
   require_valid(shape);
-  int device = 0, multiprocessors = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   Launcher* const path = few_queries(shape, multiprocessors) ? split_keys : large_heads;
   path(shape, q, k, v, out, lse, scratch);
 }

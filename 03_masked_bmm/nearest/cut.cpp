@@ -3,9 +3,9 @@
 #include <map>
 #include <string>
 
-#include "common/kernel/check.hpp"
 #include "common/kernel/error.hpp"
 #include "common/kernel/grid.hpp"
+#include "common/kernel/shared_memory.hpp"
 #include "nearest/nearest.hpp"
 
 namespace tutorial::masked_bmm::nearest {
@@ -42,10 +42,7 @@ void require_can_do(const char* name, const Search& s) {
 }
 
 int64_t multiprocessors() {
-  int device = 0, count = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return count;
+  return device_attribute(cudaDevAttrMultiProcessorCount);
 }
 
 Cut cut_of(const Search& s, int64_t most_blocks) {

@@ -8,6 +8,7 @@
 // block           256 threads, one block a multiprocessor
 // H200            1.82 ms for 10 neighbours at 16384×16384×64 (M×N×D)
 #include "common/kernel/check.hpp"
+#include "common/kernel/shared_memory.hpp"
 #include "nearest/merge.cuh"
 #include "nearest/strip.cuh"
 
@@ -109,10 +110,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 size_t shared_bytes_allowed() {
-  int device = 0, bytes = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  return static_cast<size_t>(bytes);
+  return static_cast<size_t>(shared_memory_limit());
 }
 
 }  // namespace

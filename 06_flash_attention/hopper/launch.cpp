@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/kernel/error.hpp"
+#include "common/kernel/shared_memory.hpp"
 
 namespace tutorial::flash_attention::hopper {
 namespace {
@@ -33,10 +34,7 @@ void require_supported(const Attention& shape, const char* step, int64_t largest
       throw Error(std::string(step) +
                   " counts rows and heads in 32 bits, as TMA does, and there are " +
                   std::to_string(size) + "; take smaller sizes.");
-  int device = 0, major = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  if (major != 9)
+  if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9)
     throw Error(std::string(step) +
                 " needs a GPU of compute capability 9.0, for wgmma and TMA; take --part "
                 "tensor_cores.");
@@ -52,10 +50,8 @@ CUtensorMap keys_map(const Attention& shape, const bf16* tensor, int rows, const
 }
 
 unsigned blocks_that_stay(int64_t tiles) {
-  int device = 0, multiprocessors = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  return static_cast<unsigned>(std::min<int64_t>(tiles, multiprocessors));
+  return static_cast<unsigned>(
+      std::min<int64_t>(tiles, device_attribute(cudaDevAttrMultiProcessorCount)));
 }
 
 }  // namespace tutorial::flash_attention::hopper
