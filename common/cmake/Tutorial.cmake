@@ -98,7 +98,7 @@ function(tutorial_sources target headers)
   endforeach()
 endfunction()
 
-tutorial_headers(program_headers LIBRARIES tutorial_common HEADERS "${TUTORIAL_ROOT}/common/program/chapter.hpp")
+tutorial_headers(program_headers LIBRARIES tutorial_common HEADERS "${TUTORIAL_ROOT}/common/program/table.hpp")
 tutorial_headers(test_headers LIBRARIES tutorial_testing OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:-O0;-g1>"
   HEADERS "${TUTORIAL_ROOT}/common/testing/testing.hpp")
 if(TUTORIAL_BACKEND STREQUAL "cpu")
@@ -151,90 +151,114 @@ function(tutorial_tests target label)
     PROPERTIES LABELS "${label}" SKIP_RETURN_CODE 4 TIMEOUT 600)
 endfunction()
 
-# One chapter, from the files in its folder and in its parts' folders, where new ones are picked up:
+# A chapter, or a part of one: what stands in its folder, where new files are picked up. One rule for both:
 #
-#   <name>_steps   the kernels, the references and other host code; another chapter may link it
-#   <name>         the program: main.cpp, and of each part program.cpp
-#   <name>_tests   tests.cpp and tests/*.cpp, of the chapter and of each part
-#   <name>_stand_in  the program again, for its own tests: with tests/stand_in.cpp, and of each part
-#                    stand_in.cpp, which define some of the steps anew
-#   <name>_check   all of these: what CTest needs (`./learn watch` builds the tests alone first)
+#   main.cpp             the program, <name>
+#   tests.cpp, tests/    its tests, <name>_tests; tests/stand_in.cpp defines some of the steps anew for the program's
+#                        own tests: <name>_stand_in
+#   all else             <name>_steps: the kernels, the references and other host code
+#   exercises/           common/cmake/Exercises.cmake
+#   mistakes.txt         common/cmake/Mistakes.cmake
+#   <part>/              a part, which has its own CMakeLists.txt with tutorial_part()
+#   <name>_check         all that CTest needs (`./learn watch` builds the tests alone first)
 #
-# The arguments are libraries that the chapter needs besides, such as another chapter's steps.
+# <name> is the folder's: 02_tiled_matmul, and of a part 02_tiled_matmul_hopper. The arguments are libraries that
+# the steps need besides, such as another chapter's; a part's have the chapter's. What follows PROGRAM only the
+# program and the tests need.
 function(tutorial_chapter)
   get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
-  file(GLOB sources CONFIGURE_DEPENDS *.cu *.cpp */*.cu */*.cpp */tests/*.cpp)
-  set(program ${sources})
-  set(stand_ins ${sources})
-  set(tests ${sources})
-  list(FILTER program INCLUDE REGEX "/(main|program)\\.cpp$")
-  list(FILTER stand_ins INCLUDE REGEX "/stand_in\\.cpp$")
-  list(FILTER tests INCLUDE REGEX "/(tests\\.cpp|tests/[^/]*)$")
-  list(REMOVE_ITEM tests ${stand_ins})
-  list(REMOVE_ITEM sources ${program} ${stand_ins} ${tests})
+  tutorial_ladder(${name} ${name} ${ARGN})
+  target_include_directories(${name}_steps PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")  # its parts say "hopper/tiles.cuh"
+  tutorial_exercises(${name})
+  file(GLOB parts CONFIGURE_DEPENDS */CMakeLists.txt)
+  foreach(part IN LISTS parts)
+    get_filename_component(part "${part}" DIRECTORY)
+    add_subdirectory("${part}")
+  endforeach()
+endfunction()
+
+function(tutorial_part)
+  get_filename_component(part "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  get_filename_component(chapter "${CMAKE_CURRENT_SOURCE_DIR}" DIRECTORY)
+  get_filename_component(chapter "${chapter}" NAME)
+  tutorial_ladder(${chapter}_${part} ${chapter}/${part} ${chapter}_steps ${ARGN})
+endfunction()
+
+# What both have. `label` is the name in commands, and of the tests.
+function(tutorial_ladder name label)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "PROGRAM")
+  file(GLOB sources CONFIGURE_DEPENDS *.cu *.cpp)
+  file(GLOB tests CONFIGURE_DEPENDS tests.cpp tests/*.cpp tests/*.cu)
+  list(REMOVE_ITEM sources "${CMAKE_CURRENT_SOURCE_DIR}/main.cpp" "${CMAKE_CURRENT_SOURCE_DIR}/tests.cpp")
+  set(stand_in "${CMAKE_CURRENT_SOURCE_DIR}/tests/stand_in.cpp")
+  list(REMOVE_ITEM tests "${stand_in}")
 
   add_library(${name}_steps STATIC)
   tutorial_sources(${name}_steps kernel_headers ${sources})
   tutorial_reuse_headers(${name}_steps program_headers)
-  target_include_directories(${name}_steps PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
-  target_link_libraries(${name}_steps PUBLIC tutorial_common)
+  target_link_libraries(${name}_steps PUBLIC ${arg_UNPARSED_ARGUMENTS} tutorial_common)
 
-  add_executable(${name} ${program})
+  add_executable(${name} main.cpp)
   tutorial_reuse_headers(${name} program_headers)
-  target_link_libraries(${name} PRIVATE ${name}_steps ${ARGN})
+  target_link_libraries(${name} PRIVATE ${name}_steps ${arg_PROGRAM})
 
   add_executable(${name}_tests)
   tutorial_sources(${name}_tests kernel_headers ${tests})
-  target_link_libraries(${name}_tests PRIVATE ${name}_steps ${ARGN} ${tutorial_fast_linker})
-  tutorial_tests(${name}_tests ${name})
+  target_link_libraries(${name}_tests PRIVATE ${name}_steps ${arg_PROGRAM} ${tutorial_fast_linker})
+  tutorial_tests(${name}_tests ${label})
   add_custom_target(${name}_check)
   add_dependencies(${name}_check ${name}_tests ${name})
 
-  # The linker takes the stand-ins, and from the library what they do not define. The program's own
+  # The linker takes the stand-in, and from the library what it does not define. The program's own
   # files are not compiled again.
-  if(stand_ins)
-    add_executable(${name}_stand_in $<TARGET_OBJECTS:${name}> ${stand_ins})
+  if(EXISTS "${stand_in}")
+    add_executable(${name}_stand_in $<TARGET_OBJECTS:${name}> "${stand_in}")
     tutorial_reuse_headers(${name}_stand_in program_headers)
-    target_link_libraries(${name}_stand_in PRIVATE ${name}_steps ${ARGN})
+    target_link_libraries(${name}_stand_in PRIVATE ${name}_steps ${arg_PROGRAM})
     add_dependencies(${name}_check ${name}_stand_in)
     target_compile_definitions(${name}_tests PRIVATE TUTORIAL_PROGRAM="$<TARGET_FILE:${name}>"
       TUTORIAL_STAND_IN="$<TARGET_FILE:${name}_stand_in>")
   endif()
-  tutorial_exercises(${name})
   if(TUTORIAL_BACKEND STREQUAL "cpu")
-    tutorial_mistakes(${name})
+    tutorial_mistakes(${name} ${label})
     # Every kernel once more with blocks and threads in another order: what is right in one order only shows.
-    add_test(NAME "${name}: every shape, in shuffled thread order" COMMAND ${name}_tests "[shapes]")
-    set_tests_properties("${name}: every shape, in shuffled thread order" PROPERTIES
-      ENVIRONMENT SIMULATOR_ORDER=1 LABELS ${name} SKIP_RETURN_CODE 4 TIMEOUT 600
+    add_test(NAME "${label}: every shape, in shuffled thread order" COMMAND ${name}_tests "[shapes]")
+    set_tests_properties("${label}: every shape, in shuffled thread order" PROPERTIES
+      ENVIRONMENT SIMULATOR_ORDER=1 LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600
       COST 100)  # the longest begin first, so that no core waits for them at the end
   endif()
 endfunction()
 
-# A test of the chapter's program: it answers these words (a list) with a text that matches, and at once, so
+# The name and the label of the chapter or part whose folder this is.
+macro(tutorial_here)
+  file(RELATIVE_PATH label "${TUTORIAL_ROOT}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  string(REPLACE "/" "_" name "${label}")
+endmacro()
+
+# A test of the program: it answers these words (a list) with a text that matches, and at once, so
 # before it computes anything. Further words are the environment.
 function(tutorial_answers words text)
-  get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  tutorial_here()
   if(TUTORIAL_BACKEND STREQUAL "gpu")
     return()  # there may be no GPU where this is tested
   endif()
   string(REPLACE ";" " " line "${ARGN};${words}")
   string(STRIP "${line}" line)
-  add_test(NAME "${name}: the program's answer to ${line}" COMMAND ${name} ${words})
-  set_tests_properties("${name}: the program's answer to ${line}" PROPERTIES
-    PASS_REGULAR_EXPRESSION "${text}" LABELS ${name} TIMEOUT 30 ENVIRONMENT "${ARGN}")
+  add_test(NAME "${label}: the program's answer to ${line}" COMMAND ${name} ${words})
+  set_tests_properties("${label}: the program's answer to ${line}" PROPERTIES
+    PASS_REGULAR_EXPRESSION "${text}" LABELS ${label} TIMEOUT 30 ENVIRONMENT "${ARGN}")
 endfunction()
 
 # Tests of the chapter once more on a GPU of another compute capability: with 75 a block has 64 KB of shared memory,
 # with 86 it has 99. `tests` is what the test program takes: tags or names, with a comma between them.
 function(tutorial_on_capability capability tests)
-  get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  tutorial_here()
   if(TUTORIAL_BACKEND STREQUAL "cpu")
     string(REGEX REPLACE "(.)$" ".\\1" dotted ${capability})
-    set(test "${name}: on compute capability ${dotted}, ${tests}")
+    set(test "${label}: on compute capability ${dotted}, ${tests}")
     add_test(NAME "${test}" COMMAND ${name}_tests "${tests}")
     set_tests_properties("${test}" PROPERTIES
-      ENVIRONMENT SIMULATOR_CAPABILITY=${capability} LABELS ${name} SKIP_RETURN_CODE 4 TIMEOUT 600)
+      ENVIRONMENT SIMULATOR_CAPABILITY=${capability} LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600)
   endif()
 endfunction()
 # The test of every shape on the oldest GPU that we support.

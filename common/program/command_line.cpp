@@ -65,18 +65,24 @@ void CommandLine::many(const std::string& name, const char* type, const std::str
 }
 
 void CommandLine::add_flag(const std::vector<std::string>& names, const std::string& opposite,
-                           const std::string& help, bool& variable, bool value) {
-  const auto set = [&variable, value](const std::string&) { variable = value; };
-  add(help, {.names = names, .type = "", .set = set, .opposite = opposite});
+                           const std::string& help, const std::function<void(bool)>& set,
+                           bool value) {
+  const auto set_value = [set, value](const std::string&) { set(value); };
+  add(help, {.names = names, .type = "", .set = set_value, .opposite = opposite});
+}
+
+void CommandLine::flag(const std::string& names, const std::string& help,
+                       const std::function<void(bool)>& set) {
+  const size_t comma = names.find(",!");
+  const std::string name = names.substr(0, comma);
+  const std::string opposite = comma == names.npos ? "" : names.substr(comma + 2);
+  add_flag(split(name, ','), opposite, help, set, true);
+  if (!opposite.empty()) add_flag({opposite}, name, "the opposite of " + name, set, false);
 }
 
 void CommandLine::flag(const std::string& names, const std::string& help, bool& variable,
                        bool value) {
-  const size_t comma = names.find(",!");
-  const std::string name = names.substr(0, comma);
-  const std::string opposite = comma == names.npos ? "" : names.substr(comma + 2);
-  add_flag(split(name, ','), opposite, help, variable, value);
-  if (!opposite.empty()) add_flag({opposite}, name, "the opposite of " + name, variable, !value);
+  flag(names, help, [&variable, value](bool given) { variable = given == value; });
 }
 
 std::string CommandLine::help() const {
@@ -94,8 +100,7 @@ const CommandLine::Option& CommandLine::find(const std::string& name) const {
               "--help lists the options");
 }
 
-void CommandLine::parse(const std::vector<char*>& argv) const {
-  const std::vector<std::string> words(argv.begin(), argv.end());
+void CommandLine::parse(const std::vector<std::string>& words) const {
   std::set<const Option*> given;
   const Option* before = nullptr;  // whose values these words may be
   for (size_t i = 1; i < words.size(); ++i) {

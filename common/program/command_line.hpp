@@ -34,12 +34,15 @@ class CommandLine {
             std::vector<std::string>& values, char delimiter = '\0');
   /// "--list"; "-h,--help"; or "--full,!--causal": two options that set one variable, true and
   /// false.
+  void flag(const std::string& names, const std::string& help,
+            const std::function<void(bool)>& set);
+  /// The same where it sets `variable` to `value`.
   void flag(const std::string& names, const std::string& help, bool& variable, bool value = true);
 
   // ---- what it holds
 
   /// Reads the words, the first of which is the program. Throws Error.
-  void parse(const std::vector<char*>& words) const;
+  void parse(const std::vector<std::string>& words) const;
   std::string help() const;
 
  private:
@@ -52,7 +55,7 @@ class CommandLine {
   };
   void add(const std::string& help, const Option& option);
   void add_flag(const std::vector<std::string>& names, const std::string& opposite,
-                const std::string& help, bool& variable, bool value);
+                const std::string& help, const std::function<void(bool)>& set, bool value);
   const Option& find(const std::string& name) const;
 
   std::unique_ptr<CLI::App> app_;

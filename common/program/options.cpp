@@ -8,6 +8,8 @@
 #include <cmath>
 #include <iostream>
 #include <sstream>
+#include <stdexcept>
+#include <utility>
 
 #include "common/backend/backend.hpp"
 #include "common/data/files.hpp"
@@ -41,32 +43,43 @@ void print_list(const std::vector<ListedStep>& steps) {
   }
 }
 
-void print_inputs_help(const std::deque<Input>& inputs) {
+void print_inputs_help(const std::vector<InputOption>& inputs) {
   if (inputs.empty()) return;
   std::cout << "\nNames for --input:\n";
-  for (const Input& input : inputs)
-    std::cout << "  " << input.name() << " " << extents_text(input) << ": " << input.help() << '\n';
+  for (const InputOption& input : inputs)
+    std::cout << "  " << input.name << " " << extents_text(input.extents) << ": " << input.help
+              << '\n';
 }
 
-/// The options that are the chapter's.
-void declare_own(CommandLine& line, Declared& declared) {
+/// The options that are the program's own.
+void declare_own(CommandLine& line, Options& given) {
+  const Usage& usage = given.usage;
   line.group("Sizes");
-  for (SizeOption& size : declared.sizes)
-    line.one(size.option, "N", size.help + default_text(size), [&](const std::string& text) {
-      // Large enough for anything; small enough that a few of them do not overflow when multiplied
-      // by a constant.
-      *size.value = parse_whole(size.option, text, 0, int64_t{1} << 40);
-      size.source = "the command line";
-    });
+  for (size_t i = 0; i < usage.sizes.size(); ++i) {
+    const SizeOption& size = usage.sizes[i];
+    line.one(size.option, "N", size.help + default_text(size),
+             [&given, &size, i](const std::string& text) {
+               // Large enough for anything; small enough that a few of them do not overflow when
+               // multiplied by a constant.
+               const int64_t value = parse_whole(size.option, text, 0, int64_t{1} << 40);
+               given.sizes[i] = {value, "the command line"};
+             });
+  }
   line.group("Choices");
-  for (const auto& flag : declared.flags) line.flag(flag.option, flag.help, *flag.value);
-  for (auto& text : declared.texts)
-    line.one(text.option, "TEXT", text.help + " (default: " + *text.value + ")",
-             [&](const std::string& value) { *text.value = value; });
-  for (auto& number : declared.numbers)
-    line.one(number.option, "NUMBER",
-             number.help + " (default: " + default_text(*number.value) + ")",
-             [&](const std::string& text) { *number.value = parse_number(number.option, text); });
+  for (size_t i = 0; i < usage.flags.size(); ++i)
+    line.flag(usage.flags[i].option, usage.flags[i].help, [&given, i](bool value) { given.flags[i] = value; });
+  for (size_t i = 0; i < usage.texts.size(); ++i) {
+    const TextOption& text = usage.texts[i];
+    line.one(text.option, "TEXT", text.help + " (default: " + text.usual + ")",
+             [&given, i](const std::string& value) { given.texts[i] = value; });
+  }
+  for (size_t i = 0; i < usage.numbers.size(); ++i) {
+    const NumberOption& number = usage.numbers[i];
+    line.one(number.option, "NUMBER", number.help + " (default: " + default_text(number.usual) + ")",
+             [&given, &number, i](const std::string& text) {
+               given.numbers[i] = parse_number(number.option, text);
+             });
+  }
 }
 
 /// The options that every program has.
@@ -115,15 +128,14 @@ void declare_common(CommandLine& line, RunOptions& run, std::vector<std::string>
            });
 }
 
-/// Throws UnknownKernel where --kernel names no step.
+/// Throws Error where --kernel names no step.
 void require_kernels(const RunOptions& run, const std::vector<ListedStep>& steps) {
   std::vector<std::string> known;
   for (const ListedStep& step : steps) known.push_back(step.name);
   for (const std::string& kernel : run.kernels)
     if (std::find(known.begin(), known.end(), kernel) == known.end())
-      throw UnknownKernel("there is no kernel \"" + kernel + "\" here; " +
-                              did_you_mean(kernel, known) + "--kernel takes " + join(known),
-                          kernel);
+      throw Error("there is no kernel \"" + kernel + "\" here; " + did_you_mean(kernel, known) +
+                  "--kernel takes " + join(known));
 }
 
 /// Throws Error where a trace is asked for and cannot be made.
@@ -140,25 +152,26 @@ void require_traceable(const RunOptions& run) {
 }
 
 /// Throws Error where all selected steps need other hardware.
-void require_hardware(const RunOptions& run, const std::vector<ListedStep>& steps) {
+void require_hardware(const Options& options) {
   std::vector<std::string> reasons;
-  for (const ListedStep& step : steps)
-    if (is_selected(run, step.name)) reasons.push_back(why_not_here(step.needs));
+  for (const ListedStep& step : options.usage.steps)
+    if (options.selected(step.name)) reasons.push_back(why_not_here(step.needs));
   if (!reasons.empty() && std::ranges::find(reasons, "") == reasons.end())
     throw Error("none of the kernels asked for can run here: " + reasons[0]);
 }
 
 /// Throws Error unless every file that is to be written can be, and is no other file of this run.
-void require_own_files(const RunOptions& run, const Declared& declared,
-                       const std::vector<std::string>& assignments) {
+void require_own_files(const Options& options, const std::vector<std::string>& assignments) {
   struct File {
     std::string option, path;
   };
   std::vector<File> files;
   for (const std::string& assignment : assignments)
     files.push_back({"--input", assignment.substr(assignment.find('=') + 1)});
-  for (const auto& text : declared.texts)
-    if (text.value->ends_with(".npy")) files.push_back({text.option, *text.value});
+  for (size_t i = 0; i < options.texts.size(); ++i)
+    if (options.texts[i].ends_with(".npy"))
+      files.push_back({options.usage.texts[i].option, options.texts[i]});
+  const RunOptions& run = options.run;
   for (const File& file :
        {File{"--output", run.output_path}, File{"--csv", run.csv_path},
         File{"--profile-csv", run.profile_csv_path}, File{"--trace", run.trace_path}}) {
@@ -199,57 +212,101 @@ double parse_number(const std::string& option, const std::string& text) {
   return value;
 }
 
-std::string sizes_text(const Declared& declared) {
+std::string sizes_text(const Options& options) {
   std::string text;
-  for (const SizeOption& size : declared.sizes) {
-    std::string word = without_dashes(size.option);
+  for (size_t i = 0; i < options.sizes.size(); ++i) {
+    std::string word = without_dashes(options.usage.sizes[i].option);
     if (word.size() == 1) word[0] = static_cast<char>(std::toupper(word[0]));
-    text += (text.empty() ? "" : " ") + word + "=" + std::to_string(*size.value);
+    text += (text.empty() ? "" : " ") + word + "=" + std::to_string(options.sizes[i].value);
   }
   return text;
 }
 
-bool is_selected(const RunOptions& options, const std::string& step) {
-  const auto& kernels = options.kernels;
-  return kernels.empty() || std::find(kernels.begin(), kernels.end(), step) != kernels.end();
+namespace {
+
+/// The place of an option in the list of those that the program takes.
+template <class Option>
+size_t place_of(const std::string& option, const std::vector<Option>& options) {
+  for (size_t i = 0; i < options.size(); ++i)
+    if (options[i].option == option || options[i].option.starts_with(option + ",")) return i;
+  throw std::logic_error("the program takes no option " + option);
 }
 
-RunOptions parse_options(std::vector<char*> words, const std::string& program,
-                         const std::string& summary, Declared& declared) {
-  RunOptions run;
+}  // namespace
+
+int64_t Options::size(const std::string& option) const {
+  return sizes[place_of(option, usage.sizes)].value;
+}
+bool Options::flag(const std::string& option) const {
+  return flags[place_of(option, usage.flags)];
+}
+const std::string& Options::text(const std::string& option) const {
+  return texts[place_of(option, usage.texts)];
+}
+double Options::number(const std::string& option) const {
+  return numbers[place_of(option, usage.numbers)];
+}
+Input& Options::input(const std::string& name) const {
+  for (const auto& input : inputs)
+    if (input->name() == name) return *input;
+  throw std::logic_error("the program takes no input " + name);
+}
+bool Options::selected(const std::string& step) const {
+  return run.kernels.empty() || std::ranges::count(run.kernels, step) > 0;
+}
+bool Options::times() const {
+  return device_has_clock() && run.repeats > 0;
+}
+bool Options::compares() const {
+  return run.kernels.empty() || times();
+}
+
+Options read_options(int argc, char** argv, const Usage& usage) {
+  Options given;
+  given.usage = usage;
+  given.words.assign(argv, argv + argc);
+  given.sizes.resize(usage.sizes.size());
+  for (const FlagOption& flag : usage.flags) given.flags.push_back(flag.usual);
+  for (const TextOption& text : usage.texts) given.texts.push_back(text.usual);
+  for (const NumberOption& number : usage.numbers) given.numbers.push_back(number.usual);
+  for (const InputOption& input : usage.inputs)
+    given.inputs.push_back(std::make_unique<Input>(input));
+
+  RunOptions& run = given.run;
   bool help = false, list = false;
   std::vector<std::string> assignments;
-  CommandLine line(summary, program);
-  declare_own(line, declared);
+  const std::string after = usage.after.empty() ? "" : "\n  goes on from " + usage.after;
+  CommandLine line(usage.summary + after, usage.program);
+  declare_own(line, given);
   declare_common(line, run, assignments);
   line.flag("--list", "list the kernels and stop", list);
   line.flag("-h,--help", "show this and stop", help);
-  line.parse(words);
+  line.parse(given.words);
   if (help) {
     std::cout << line.help();
-    print_inputs_help(declared.inputs);
+    print_inputs_help(usage.inputs);
     throw Finished();
   }
   if (list) {
-    print_list(declared.steps);
+    print_list(usage.steps);
     throw Finished();
   }
 
   if (!run.checks) switch_checks(false);
   if (run.thread_order) set_thread_order(static_cast<uint64_t>(*run.thread_order));
-  require_kernels(run, declared.steps);
-  for (const std::string& assignment : assignments) read_input(declared, assignment);
+  require_kernels(run, usage.steps);
+  for (const std::string& assignment : assignments) read_input(given, assignment);
   if ((run.profile || !run.profile_csv_path.empty()) && device_has_clock())
     throw Error(
         "--profile counts on the CPU backend: ./learn profile does; on a GPU use Nsight Compute, "
         "ncu, as docs/simulator.md shows");
   require_traceable(run);
-  require_own_files(run, declared, assignments);
+  require_own_files(given, assignments);
 
   require_device();
-  require_hardware(run, declared.steps);
-  settle_sizes(declared, run.init, static_cast<uint64_t>(run.seed));
-  return run;
+  require_hardware(given);
+  settle_sizes(given);
+  return given;
 }
 
 }  // namespace tutorial

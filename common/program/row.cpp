@@ -1,7 +1,9 @@
-// One row: poison the output, launch, check; time or count only what is right.
+// One row: poison the output and launch; once the output is compared, time or count what is right.
 #include "common/program/row.hpp"
 
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 
@@ -13,7 +15,7 @@
 #include "common/program/options.hpp"
 #include "common/program/progress.hpp"
 #include "common/program/source_profile.hpp"
-#include "common/program/table.hpp"
+#include "common/program/table_text.hpp"
 #include "common/program/trace_file.hpp"
 
 namespace tutorial {
@@ -45,20 +47,20 @@ bool device_goes_on() {
 
 void report_wrong(const Run& run, const Result& result, const Comparison& comparison) {
   std::cout << '\n'
-            << run.program << " · " << (result.is_vendor ? "" : "step ") << result.name << " · "
-            << sizes_text(run.declared) << " · WRONG\n"
+            << run.options.usage.program << " · " << (result.is_vendor ? "" : "step ")
+            << result.name << " · " << sizes_text(run.options) << " · WRONG\n"
             << comparison.report;
   if (!comparison.report.ends_with('\n')) std::cout << '\n';
   std::cout << std::flush;
 }
 
 void keep_profiles(const Run& run, std::vector<KernelProfile> profiles, Result& result) {
-  const std::string sizes = sizes_text(run.declared);
-  if (run.options.profile && !result.is_vendor)
+  const std::string sizes = sizes_text(run.options);
+  if (run.options.run.profile && !result.is_vendor)
     print_profile("profile of " + result.name + " · " + sizes, profiles, run.problem.symbols);
   std::string& csv = run.outcome.profile_csv;
   if (csv.empty()) csv = profile_csv_heads();
-  csv += profile_csv_lines(run.program, sizes, result.name, profiles);
+  csv += profile_csv_lines(run.options.usage.program, sizes, result.name, profiles);
   for (const KernelProfile& kernel : profiles) {
     result.counts += kernel.total;
     result.blocks += kernel.blocks;
@@ -78,8 +80,8 @@ Underway underway(const Run& run, const Result& result) {
     const auto why = run.outcome.refusals.find(step);
     return why != run.outcome.refusals.end() && !why->second.empty();
   };
-  for (const ListedStep& step : run.declared.steps)
-    row.steps_after += is_selected(run.options, step.name) && !refuses(step.name);
+  for (const ListedStep& step : run.options.usage.steps)
+    row.steps_after += run.options.selected(step.name) && !refuses(step.name);
   for (const Result& done : run.outcome.results) {
     if (!is_step(done) || refuses(done.name)) continue;
     --row.steps_after;
@@ -90,39 +92,54 @@ Underway underway(const Run& run, const Result& result) {
   return row;
 }
 
-/// The output, in the type that the row writes.
-class Output {
- public:
-  Output(const Row& row, int64_t count)
-      : row_(row), floats_(row.launch_bf16 ? 0 : count), narrow_(row.launch_bf16 ? count : 0) {}
+}  // namespace
+
+struct Launched::State {
+  State(const Row& row, const Result& result, const std::vector<int64_t>& shape)
+      : row(row),
+        result(result),
+        shape(shape),
+        floats(row.launch_bf16 ? 0 : element_count(shape)),
+        narrow(row.launch_bf16 ? element_count(shape) : 0) {}
+
+  Row row;
+  Result result;
+  std::vector<int64_t> shape;
+  // The output, in the type that the row writes: all NaN at first.
+  DeviceBuffer<float> floats;
+  DeviceBuffer<__nv_bfloat16> narrow;
+  std::vector<float> got;  // the output on the host
+  std::vector<KernelProfile> profiles;
+  std::optional<Progress> progress;
+
   void prepare() {
-    if (row_.before) row_.before(floats_.data());
+    if (row.before) row.before(floats.data());
   }
-  void launch() {
-    row_.launch_bf16 ? row_.launch_bf16(narrow_.data()) : row_.launch(floats_.data());
-  }
+  void launch() { row.launch_bf16 ? row.launch_bf16(narrow.data()) : row.launch(floats.data()); }
   /// Waits for the kernel.
   std::vector<float> to_host() const {
-    return row_.launch_bf16 ? widened<__nv_bfloat16>(narrow_.to_host()) : floats_.to_host();
+    return row.launch_bf16 ? widened<__nv_bfloat16>(narrow.to_host()) : floats.to_host();
   }
   const void* data() const {
-    return row_.launch_bf16 ? static_cast<const void*>(narrow_.data()) : floats_.data();
+    return row.launch_bf16 ? static_cast<const void*>(narrow.data()) : floats.data();
   }
-
- private:
-  const Row& row_;
-  DeviceBuffer<float> floats_;  // all NaN
-  DeviceBuffer<__nv_bfloat16> narrow_;
 };
+
+Launched::Launched() = default;
+Launched::Launched(Launched&&) noexcept = default;
+Launched& Launched::operator=(Launched&&) noexcept = default;
+Launched::~Launched() = default;
+
+namespace {
 
 /// Launches the row; of a step that is to be traced keeps the trace, of a right result or a wrong
 /// one, but not of a launch that failed.
-void launch_once(const Run& run, const Result& result, Output& out,
-                 const std::vector<int64_t>& shape) {
-  const bool traces = !run.options.trace_path.empty() && is_step(result);
-  if (traces) start_trace(run.options.trace_kernel, kMostTraceEvents);
+void launch_once(const Run& run, Launched::State& row) {
+  const RunOptions& options = run.options.run;
+  const bool traces = !options.trace_path.empty() && is_step(row.result);
+  if (traces) start_trace(options.trace_kernel, kMostTraceEvents);
   try {
-    out.launch();
+    row.launch();
   } catch (const Error& error) {
     throw Refused(error.what());
   }
@@ -131,85 +148,117 @@ void launch_once(const Run& run, const Result& result, Output& out,
   CUDA_CHECK(cudaDeviceSynchronize());
   run.outcome.trace = take_trace();
   if (run.outcome.trace.launch)
-    give_shapes(*run.outcome.trace.launch, run.declared, out.data(), shape);
+    give_shapes(*run.outcome.trace.launch, run.options, row.data(), row.shape);
 }
 
-/// Launches once on a poisoned output, checks, then times or counts. Fills in `result`.
-void launch_and_check(const Run& run, const Row& row, Result& result) {
-  const std::vector<int64_t>& shape = row.shape.empty() ? run.problem.output_shape : row.shape;
-  const Check& check = row.check ? row.check : run.problem.check;
-  if (!check) throw std::logic_error("the chapter gave no check for " + row.name);
-
-  Output out(row, element_count(shape));
-  out.prepare();
+/// Launches on a poisoned output, and fetches it.
+void launch_and_fetch(const Run& run, Launched::State& row) {
+  row.prepare();
   start_profile();
-  std::optional<Progress> progress;
-  if (!device_has_clock()) progress.emplace(underway(run, result), run.outcome.is_long);
-  launch_once(run, result, out, shape);
-  std::vector<float> got = out.to_host();
-  if (progress) result.simulated_seconds = progress->stop();
-  std::vector<KernelProfile> profiles = take_profile(run.options.profile && !result.is_vendor);
+  if (!device_has_clock())
+    row.progress.emplace(underway(run, row.result), run.outcome.is_long);
+  launch_once(run, row);
+  row.got = row.to_host();
+  if (row.progress) row.result.simulated_seconds = row.progress->stop();
+  row.profiles = take_profile(run.options.run.profile && !row.result.is_vendor);
+}
 
-  if (!got.empty()) {
-    const Comparison comparison = check(got, layout_of(shape, run.problem.output_name, row.tile));
-    result.max_error = comparison.max_error;
-    result.bound = comparison.bound;
-    if (!comparison.ok) {
-      result.verdict = Verdict::wrong;
-      report_wrong(run, result, comparison);
-    }
+/// Times or counts a right result, and keeps it where it is to be written.
+void measure(const Run& run, Launched::State& row) {
+  keep_profiles(run, std::move(row.profiles), row.result);
+  row.result.is_counted = !device_has_clock();
+  if (run.options.times() && !row.got.empty())
+    row.result.time =
+        time_launch([&] { row.launch(); }, run.options.run.repeats, [&] { row.prepare(); });
+  if (!run.options.run.output_path.empty() && is_step(row.result)) {
+    run.outcome.output = {row.shape, std::move(row.got)};
+    run.outcome.output_step = row.row.name;
   }
-  if (progress) progress->tell(verdict_text(result.verdict));
-  if (result.verdict == Verdict::wrong) return;
-  keep_profiles(run, std::move(profiles), result);
-  result.is_counted = !device_has_clock();
-  if (device_has_clock() && run.options.repeats > 0 && !got.empty())
-    result.time = time_launch([&] { out.launch(); }, run.options.repeats, [&] { out.prepare(); });
-  if (!run.options.output_path.empty() && !row.is_stage && !result.is_vendor) {
-    run.outcome.output = {shape, std::move(got)};
-    run.outcome.output_step = row.name;
+}
+
+/// The result of a row of which nothing is known yet.
+Result begun(const Row& row, Role role, const Run& run) {
+  Result result;
+  result.name = row.name;
+  result.is_stage = row.is_stage;
+  result.is_vendor = role == Role::vendor;
+  const auto& steps = run.options.usage.steps;
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (role == Role::step && steps[i].name == row.name) result.number = static_cast<int>(i) + 1;
+  result.cost = row.cost.flop > 0 || row.cost.bytes > 0 ? row.cost : run.problem.cost;
+  if (run.options.times()) {
+    const Ceiling& ceiling = measured_ceiling(result.cost.arithmetic);
+    result.bound_ms = 1e3 * bound_seconds(result.cost, ceiling);
+    result.by_arithmetic = bound_by_arithmetic(result.cost, ceiling);
+  }
+  return result;
+}
+
+/// Runs what may fail. False where it did; the result says how.
+bool attempt(const Run& run, Result& result, const std::function<void()>& what) {
+  const auto ends_as = [&](Verdict verdict, const std::string& why) {
+    result.verdict = verdict;
+    result.message = why;
+    return false;
+  };
+  try {
+    what();
+    return true;
+  } catch (const Refused& refused) {
+    return ends_as(Verdict::refused, refused.what());
+  } catch (const CudaError& error) {
+    const std::string finding = last_finding();
+    if (!device_goes_on()) run.outcome.device_lost = result.name;
+    return ends_as(Verdict::failed, finding.empty() ? error.what() : finding + ", above");
   }
 }
 
 }  // namespace
 
-bool run_row(const Row& row, Role role, const Run& run) {
+Launched launch_row(const Row& row, Role role, const Run& run) {
   Outcome& outcome = run.outcome;
-  Result result;
-  result.name = row.name;
-  result.is_stage = row.is_stage;
-  result.is_vendor = role == Role::vendor;
-  for (size_t i = 0; i < run.declared.steps.size(); ++i)
-    if (role == Role::step && run.declared.steps[i].name == row.name)
-      result.number = static_cast<int>(i) + 1;
-  result.cost = row.cost.flop > 0 || row.cost.bytes > 0 ? row.cost : run.problem.cost;
-  if (device_has_clock() && run.options.repeats > 0) {
-    const Ceiling& ceiling = measured_ceiling(result.cost.arithmetic);
-    result.bound_ms = 1e3 * bound_seconds(result.cost, ceiling);
-    result.by_arithmetic = bound_by_arithmetic(result.cost, ceiling);
-  }
-
-  const auto ends_as = [&](Verdict verdict, const std::string& why) {
-    result.verdict = verdict;
-    result.message = why;
-  };
+  Result result = begun(row, role, run);
+  Launched launched;
   if (!outcome.device_lost.empty()) {
-    ends_as(Verdict::failed, "not run, because the device does nothing more after the failure of " +
-                                 outcome.device_lost);
+    result.verdict = Verdict::failed;
+    result.message = "not run, because the device does nothing more after the failure of " +
+                     outcome.device_lost;
   } else if (const std::string reason = why_not_here(row.needs); !reason.empty()) {
-    ends_as(Verdict::skipped, reason);
+    result.verdict = Verdict::skipped;
+    result.message = reason;
   } else {
-    try {
-      launch_and_check(run, row, result);
-    } catch (const Refused& refused) {
-      ends_as(Verdict::refused, refused.what());
-    } catch (const CudaError& error) {
-      const std::string finding = last_finding();
-      ends_as(Verdict::failed, finding.empty() ? error.what() : finding + ", above");
-      if (!device_goes_on()) outcome.device_lost = row.name;
-    }
+    const auto& shape = row.shape.empty() ? run.problem.output_shape : row.shape;
+    std::unique_ptr<Launched::State> state;
+    attempt(run, result, [&] {
+      state = std::make_unique<Launched::State>(row, result, shape);
+      launch_and_fetch(run, *state);
+      result = state->result;
+      if (state->got.empty()) {  // nothing to compare
+        if (state->progress) state->progress->tell(verdict_text(Verdict::ok));
+        measure(run, *state);
+        result = state->result;
+        return;
+      }
+      launched.output = state->got;
+      launched.layout = layout_of(shape, run.options.usage.output, row.tile);
+      launched.state_ = std::move(state);
+    });
   }
-  outcome.results.push_back(result);
+  if (!launched) outcome.results.push_back(std::move(result));
+  return launched;
+}
+
+bool add_row(Launched& launched, const Comparison& comparison, const Run& run) {
+  if (!launched) return false;
+  const std::unique_ptr<Launched::State> row = std::move(launched.state_);
+  Result& result = row->result;
+  result.max_error = comparison.max_error;
+  result.bound = comparison.bound;
+  result.verdict = comparison.ok ? Verdict::ok : Verdict::wrong;
+  if (!comparison.ok) report_wrong(run, result, comparison);
+  if (row->progress) row->progress->tell(verdict_text(result.verdict));
+  if (comparison.ok) attempt(run, result, [&] { measure(run, *row); });
+  run.outcome.results.push_back(result);
   return result.verdict == Verdict::ok;
 }
 

@@ -1,4 +1,5 @@
-// One line of the table: what it launches, and what became of it.
+// One line of the table: what it launches, and what became of it. Programs meet Row and Launched
+// only; the rest is this room's own.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -6,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,14 +23,9 @@
 
 namespace tutorial {
 
-struct Declared;    // options.hpp
-struct RunOptions;  // options.hpp
+class Options;  // options.hpp
 
-/// Compares the output (on the host) with the reference. `layout` comes with the shape and the
-/// step's tile filled in.
-using Check = std::function<Comparison(std::span<const float> got, const Layout& layout)>;
-
-/// What is left empty is the problem's.
+/// What to launch. What is left empty is the problem's.
 struct Row {
   std::string name;
   Tile tile = {};
@@ -37,7 +34,6 @@ struct Row {
   std::function<void(__nv_bfloat16*)> launch_bf16 = {};  // instead, where the output is bf16
   std::function<void(float*)> before = {};  // before each launch, not timed: restores what it reads
   std::vector<int64_t> shape = {};          // of the output
-  Check check = {};
   Cost cost = {};         // for this row's own "of bound" (a stage of a pipeline)
   bool is_stage = false;  // indented in the table; no "of vendor"; not what --output writes
 };
@@ -80,9 +76,7 @@ struct Problem {
   std::string device, line;  // as the program's head shows them
   Cost cost = {};
   std::vector<int64_t> output_shape = {};
-  std::string output_name = "C";
   std::map<std::string, double> symbols = {};  // of the formulas in the steps' headers
-  Check check = {};
 };
 
 /// What the rows left behind so far.
@@ -99,17 +93,40 @@ struct Outcome {
 
 /// What stays the same from row to row.
 struct Run {
-  const std::string& program;
-  const Declared& declared;
-  const RunOptions& options;
+  const Options& options;
   const Problem& problem;
   Outcome& outcome;
 };
 
 enum class Role { step, vendor };
 
-/// Launches once on a poisoned output, checks, then times or counts what is right; reports what is
-/// wrong. Adds a result to the outcome. Returns true when the row was right.
-bool run_row(const Row& row, Role role, const Run& run);
+/// A row that was launched: its output, to compare. False where there is none, because the step is
+/// not selected, could not be launched, or has nothing to do: the table then has its line already.
+class Launched {
+ public:
+  Launched();
+  Launched(Launched&&) noexcept;
+  Launched& operator=(Launched&&) noexcept;
+  ~Launched();
+  explicit operator bool() const { return state_ != nullptr; }
+
+  std::span<const float> output;  // on the host; of a bf16 output, widened
+  Layout layout;                  // its shape and name, and the step's tile
+
+  struct State;  // row.cpp
+
+ private:
+  friend Launched launch_row(const Row& row, Role role, const Run& run);
+  friend bool add_row(Launched& launched, const Comparison& comparison, const Run& run);
+  std::unique_ptr<State> state_;
+};
+
+/// Launches once on a poisoned output. Where nothing is left to compare, adds a result to the
+/// outcome.
+Launched launch_row(const Row& row, Role role, const Run& run);
+
+/// Times or counts what is right, reports what is wrong, and adds a result to the outcome. Returns
+/// true when it was right.
+bool add_row(Launched& launched, const Comparison& comparison, const Run& run);
 
 }  // namespace tutorial

@@ -1,285 +1,238 @@
+// The table of a program: from the problem to the exit status.
 #include "common/program/table.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
-#include <sstream>
-#include <string_view>
+#include <exception>
+#include <iostream>
+#include <optional>
+#include <utility>
 
-#include "common/data/text.hpp"
+#include "common/data/files.hpp"
+#include "common/program/cost_model.hpp"
+#include "common/program/progress.hpp"
+#include "common/program/table_text.hpp"
+#include "common/program/trace_file.hpp"
 
 namespace tutorial {
-namespace {
 
-using Cells = std::vector<std::string>;
+struct Table::State {
+  const Options& options;
+  Problem problem = {};
+  Outcome outcome = {};
+  std::vector<std::string> notes = {};
+  bool is_finished = false;
 
-const char* const kNothing = "–";
-
-std::string percent_text(double fraction) {
-  return formatted(fraction >= 0.0995 ? "%.0f %%" : "%.1f %%", 100 * fraction);
-}
-
-/// Breaks a text between words into lines of at most `width` columns.
-std::vector<std::string> wrapped(const std::string& text, size_t width) {
-  std::vector<std::string> lines = {""};
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    std::string& line = lines.back();
-    if (line.empty())
-      line = word;
-    else if (screen_width(line) + 1 + screen_width(word) <= width)
-      line += " " + word;
-    else
-      lines.push_back(word);
-  }
-  return lines;
-}
-
-// Aligns columns: the first two to the left, numbers to the right. The last cell of a line that is
-// shorter than the first line is a remark, which takes as many lines as it needs.
-std::string aligned(const std::vector<Cells>& lines) {
-  std::vector<size_t> widths(lines[0].size(), 0);
-  for (const Cells& line : lines)
-    for (size_t i = 0; i < line.size(); ++i)
-      if (line.size() == widths.size() || i + 1 < line.size())
-        widths[i] = std::max(widths[i], screen_width(line[i]));
-
-  std::string text;
-  for (const Cells& line : lines) {
-    std::string row;
-    for (size_t i = 0; i < line.size(); ++i) {
-      const bool is_remark = line.size() < widths.size() && i + 1 == line.size();
-      if (i > 0) row += "  ";
-      if (is_remark) {
-        const size_t indent = screen_width(row);
-        const auto parts = wrapped(line[i], kTableWidth - std::min(indent, kTableWidth / 2));
-        for (size_t p = 0; p < parts.size(); ++p)
-          row += (p == 0 ? "" : "\n" + std::string(indent, ' ')) + parts[p];
-        continue;
-      }
-      const std::string padding(widths[i] - screen_width(line[i]), ' ');
-      row += i < 2 ? line[i] + padding : padding + line[i];
-    }
-    row.erase(row.find_last_not_of(' ') + 1);
-    text += row + '\n';
-  }
-  return text;
-}
-
-}  // namespace
-
-const char* verdict_text(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::ok:
-      return "ok";
-    case Verdict::wrong:
-      return "WRONG";
-    case Verdict::failed:
-      return "FAILED";
-    case Verdict::refused:
-      return "refused";
-    case Verdict::skipped:
-      return "skipped";
-  }
-  return "";
-}
-
-namespace {
-
-std::string name_text(const Result& result) {
-  std::string prefix = "  ";
-  if (result.is_stage) prefix = "    ";
-  if (result.number > 0) prefix = std::to_string(result.number) + " ";
-  return prefix + result.name;
-}
-
-}  // namespace
-
-const Result* vendor_of(const std::vector<Result>& results) {
-  for (const Result& result : results)
-    if (result.is_vendor && result.time) return &result;
-  return nullptr;
-}
-
-namespace {
-
-struct Column {
-  std::string head;
-  std::function<std::string(const Result&)> cell;
-  bool is_extra = false;  // shown only where all columns are asked for
+  Run run() { return {options, problem, outcome}; }
+  void print() const;
+  void write_files() const;
+  void write_trace() const;
 };
 
-double ms_of(const Result& result) {
-  return std::max(result.time->median_ms, 1e-6);
+Table::Table(const Options& options) : state_(new State{.options = options}) {}
+Table::~Table() {
+  if (!state_->is_finished) state_->print();
 }
 
-/// The timed step before this one in the list, whatever stages stand between them; or null.
-const Result* step_before(const std::vector<Result>& results, const Result& result) {
-  const Result* before = nullptr;
-  for (const Result& other : results)
-    if (other.number > 0 && other.number < result.number && other.time && !other.is_stage &&
-        (before == nullptr || other.number > before->number))
-      before = &other;
-  return before;
-}
-
-std::vector<Column> time_columns(const std::vector<Result>& results) {
-  double shortest = 1e9;
-  bool any_arithmetic = false, any_memory = false, any_bound = false;
-  for (const Result& result : results) {
-    if (!result.time) continue;
-    shortest = std::min(shortest, std::max(result.time->median_ms, 1e-6));
-    (result.by_arithmetic ? any_arithmetic : any_memory) = true;
-    any_bound = any_bound || result.bound_ms > 0;
+void Table::ask(const std::string& step, const std::string& needs,
+                  const std::function<void()>& launch) {
+  if (!state_->options.selected(step)) return;
+  std::string& why = state_->outcome.refusals[step];
+  why = why_not_here(needs);
+  if (!why.empty()) return;
+  try {
+    launch();
+  } catch (const Error& error) {
+    why = error.what();
   }
-  if (!any_arithmetic && !any_memory) return {};  // nothing was timed
+}
 
-  // Enough decimals for three digits of the shortest time.
-  const int decimals = std::clamp(2 - static_cast<int>(std::floor(std::log10(shortest))), 2, 6);
-  const std::string ms_format = "%." + std::to_string(decimals) + "f";
-  const bool mixed = any_arithmetic && any_memory;
-  std::vector<Column> columns = {
-      {"ms",
-       [=](const Result& result) { return formatted(ms_format.c_str(), result.time->median_ms); }},
-      {"spread",
-       [](const Result& result) {
-         return percent_text((result.time->high_ms - result.time->low_ms) / ms_of(result));
-       },
-       true},
-      // The rate that the row's bound limits.
-      {mixed            ? "rate"
-       : any_arithmetic ? "TFLOP/s"
-                        : "GB/s",
-       [=](const Result& result) {
-         const double rate = result.by_arithmetic ? result.cost.flop / ms_of(result) / 1e9
-                                                  : result.cost.bytes / ms_of(result) / 1e6;
-         const char* unit = result.by_arithmetic ? " TFLOP/s" : " GB/s";
-         return three_digits(rate) + (mixed ? unit : "");
-       }},
-  };
-  if (const Result* vendor = vendor_of(results))
-    columns.push_back({"of " + vendor->name, [vendor](const Result& result) {
-                         return result.is_stage ? std::string(kNothing)
-                                                : percent_text(ms_of(*vendor) / ms_of(result));
-                       }});
-  if (any_bound)
-    columns.push_back({"of bound", [](const Result& result) {
-                         return percent_text(result.bound_ms / ms_of(result));
-                       }});
-  // What the step's one idea brought: how many times faster it is than the step before.
-  const bool any_gain = std::any_of(results.begin(), results.end(), [&](const Result& result) {
-    return result.time && step_before(results, result) != nullptr;
+void Table::require_one_accepts() const {
+  const auto& refusals = state_->outcome.refusals;
+  std::string first;
+  for (const ListedStep& step : state_->options.usage.steps) {
+    const auto why = refusals.find(step.name);
+    if (why == refusals.end()) continue;
+    if (why->second.empty()) return;
+    if (first.empty()) first = why->second;
+  }
+  if (refusals.size() == 1) throw Error(first);
+  if (refusals.size() > 1) throw Error("no step can do this; the first says: " + first);
+}
+
+namespace {
+
+// The data sheet's figures, for a backend that cannot measure its own.
+Ceiling of_h100(Arithmetic arithmetic) {
+  const double bytes_per_s = 3.35e12;
+  if (arithmetic == Arithmetic::fp32) return {.flop_per_s = 66.9e12, .bytes_per_s = bytes_per_s};
+  if (arithmetic == Arithmetic::tf32) return {.flop_per_s = 495e12, .bytes_per_s = bytes_per_s};
+  return {.flop_per_s = 989e12, .bytes_per_s = bytes_per_s};
+}
+
+std::string peak_text(Arithmetic arithmetic) {
+  const std::string rate = with_prefix(measured_ceiling(arithmetic).flop_per_s, "FLOP/s");
+  if (arithmetic == Arithmetic::fp32) return "fp32 peak " + rate;
+  return std::string(arithmetic == Arithmetic::tf32 ? "TF32" : "bf16") + " products " + rate;
+}
+
+std::string bound_text(const Cost& cost, bool measured) {
+  const Ceiling ceiling = measured ? measured_ceiling(cost.arithmetic) : of_h100(cost.arithmetic);
+  const bool arithmetic = bound_by_arithmetic(cost, ceiling);
+  return std::string(measured ? "; ridge point " : "; an H100's ridge point is ") +
+         three_digits(ceiling.ridge()) + " → bound by " + (arithmetic ? "arithmetic" : "memory") +
+         (measured ? "" : " there");
+}
+
+}  // namespace
+
+void Table::problem(const std::string& line, Cost cost, std::vector<int64_t> output,
+                      double scratch_bytes) {
+  Problem& problem = state_->problem;
+  require_memory(state_->options, output, scratch_bytes);
+  problem.device = device_description();
+  problem.line = line;
+  problem.cost = cost;
+  problem.output_shape = std::move(output);
+
+  std::string head = state_->options.usage.program + " · " + problem.device;
+  if (state_->options.times())
+    head += " · " + peak_text(cost.arithmetic) + ", copy " +
+            with_prefix(measured_ceiling().bytes_per_s, "B/s") + " (measured)";
+  else
+    head += device_has_clock() ? " · checked, not timed" : " · counts, not GPU times";
+  say(head);
+  say(line);
+  if (element_count(problem.output_shape) > 0 && cost.bytes > 0)
+    say(with_prefix(cost.flop, "FLOP") + ", at least " + with_prefix(cost.bytes, "B") + ", " +
+        three_digits(cost.intensity()) + " FLOP/byte" + bound_text(cost, state_->options.times()));
+  else
+    say("an empty problem: nothing to compute");
+}
+
+void Table::symbols(const std::map<std::string, int64_t>& values) {
+  std::map<std::string, double>& symbols = state_->problem.symbols;
+  for (const auto& [name, value] : values) symbols[name] = static_cast<double>(value);
+  // Where accesses are counted, a kernel that makes ten times those of its file's header is ended.
+  set_access_limit([symbols](const std::string& path, const std::string& kernel) {
+    const std::optional<CostModel> model = read_cost_model(path, kernel);
+    if (!model) return 0.0;
+    try {
+      const double bytes = evaluate(model->loads, symbols) + evaluate(model->stores, symbols);
+      return 10 * bytes / sizeof(float);
+    } catch (const Error&) {  // another chapter's kernel, say: its letters mean nothing here
+      return 0.0;
+    }
   });
-  if (any_gain)
-    columns.push_back({"gain", [&results](const Result& result) {
-                         const Result* before = step_before(results, result);
-                         return before == nullptr
-                                    ? kNothing
-                                    : "×" + three_digits(ms_of(*before) / ms_of(result));
-                       }});
-  for (Column& column : columns)
-    column.cell = [cell = column.cell](const Result& result) {
-      return result.time ? cell(result) : kNothing;
-    };
-  return columns;
+}
+void Table::say(const std::string& line) {
+  std::cout << line << std::endl;
+}
+void Table::note(const std::string& line) {
+  state_->notes.push_back(line);
 }
 
-int64_t bank_conflicts(const Counts& counts) {
-  return counts.shared_loads.conflicts + counts.shared_stores.conflicts +
-         counts.shared_atomics.conflicts;
+Launched Table::launch(const Row& row) {
+  return launch_row(row, Role::step, state_->run());
+}
+Launched Table::launch_selected(const Row& row) {
+  return state_->options.selected(row.name) ? launch(row) : Launched();
+}
+Launched Table::launch_vendor(const Row& row) {
+  return state_->options.compares() ? launch_row(row, Role::vendor, state_->run()) : Launched();
+}
+Launched Table::launch_vendor(const std::string& name, std::function<void(float*)> launch,
+                              std::function<void(float*)> before) {
+  return launch_vendor({.name = name, .launch = std::move(launch), .before = std::move(before)});
+}
+Launched Table::launch_goal(const std::string& name, std::function<void(float*)> launch,
+                            std::function<void(float*)> before) {
+  if (!state_->options.times() || !state_->options.run.kernels.empty()) return {};
+  return this->launch({.name = name, .launch = std::move(launch), .before = std::move(before)});
+}
+bool Table::add(Launched& row, const Comparison& comparison) {
+  return add_row(row, comparison, state_->run());
 }
 
-/// Global memory: loads, stores and atomics together.
-Traffic global_traffic(const Counts& counts) {
-  Traffic traffic = counts.loads;
-  traffic += counts.stores;
-  traffic += counts.atomics;
-  return traffic;
+void Table::watch(const std::string& what, const std::function<void()>& launches) {
+  std::optional<Progress> progress;
+  if (!device_has_clock()) progress.emplace(Underway{.name = what}, state_->outcome.is_long);
+  launches();
 }
 
-struct Count {
-  const char* head;
-  bool is_bytes, is_extra;
-  int64_t (*of)(const Result& result);
-};
-
-constexpr Count kCounts[] = {
-    {"blocks", false, true, [](const Result& r) { return r.blocks; }},
-    {"threads", false, true, [](const Result& r) { return r.threads; }},
-    {"loads", true, false, [](const Result& r) { return r.counts.loads.bytes; }},
-    {"stores", true, false, [](const Result& r) { return r.counts.stores.bytes; }},
-    {"shared accesses", false, true,
-     [](const Result& r) { return shared_loads(r.counts) + shared_stores(r.counts); }},
-    {"conflicts", false, false, [](const Result& r) { return bank_conflicts(r.counts); }},
-    {"barriers", false, false, [](const Result& r) { return r.counts.barriers; }},
-    {"warp ops", false, true, [](const Result& r) { return r.counts.warp_operations; }},
-    {"atomics", false, true,
-     [](const Result& r) { return r.counts.atomics.lanes + r.counts.shared_atomics.lanes; }},
-};
-
-bool uses_shared_memory(const Result& result) {
-  const Counts& counts = result.counts;
-  return shared_loads(counts) + shared_stores(counts) + counts.shared_atomics.lanes > 0;
+void Table::State::write_trace() const {
+  const RunOptions& run = options.run;
+  const std::string& step = run.kernels[0];
+  if (!outcome.trace.launch)
+    throw Error("nothing was written to " + run.trace_path + ", because " +
+                why_no_trace(step, run.trace_kernel, outcome));
+  const LaunchTrace& trace = *outcome.trace.launch;
+  if (!trace.is_complete)
+    throw Error("nothing was written to " + run.trace_path + ", because " + trace.kernel +
+                " has more than " + count_text(kMostTraceEvents) +
+                " events at these sizes; choose smaller ones");
+  write_file(run.trace_path, trace_text({.program = options.usage.program,
+                                         .step = step,
+                                         .options = words_of_trace(options.words),
+                                         .seed = run.seed},
+                                            trace));
+  std::cout << "\nwrote " << run.trace_path << ": the trace of " << trace.kernel << ", "
+            << count_text(static_cast<int64_t>(trace.events.size())) << " events\n";
+  if (!outcome.trace.others.empty())
+    std::cout << step << " launches other kernels, too; --trace-kernel takes "
+              << join(outcome.trace.others) << '\n';
 }
 
-std::vector<Column> count_columns(const std::vector<Result>& results) {
-  std::vector<Column> columns;
-  for (const Count& count : kCounts) {
-    const bool used = std::any_of(results.begin(), results.end(), [&](const Result& result) {
-      // No bank conflicts are news, where there is shared memory.
-      const bool is_news =
-          std::string_view(count.head) == "conflicts" && uses_shared_memory(result);
-      return result.is_counted && (count.of(result) > 0 || is_news);
-    });
-    if (!used) continue;
-    columns.push_back({count.head,
-                       [&count](const Result& result) -> std::string {
-                         // A routine that is no kernel (the vendor's) counts nothing.
-                         if (!result.is_counted || result.blocks == 0) return kNothing;
-                         const int64_t value = count.of(result);
-                         return count.is_bytes ? with_prefix(static_cast<double>(value), "B")
-                                               : count_text(value);
-                       },
-                       count.is_extra});
-    if (columns.back().head == "stores")
-      columns.push_back({"sectors/request", [](const Result& result) -> std::string {
-                           const Traffic traffic = global_traffic(result.counts);
-                           if (traffic.requests == 0) return kNothing;
-                           return formatted("%.1f", static_cast<double>(traffic.sectors) /
-                                                        static_cast<double>(traffic.requests));
-                         }});
+void Table::State::write_files() const {
+  const RunOptions& run = options.run;
+  if (!run.trace_path.empty()) write_trace();
+  if (!run.profile_csv_path.empty()) write_file(run.profile_csv_path, outcome.profile_csv);
+  if (!run.csv_path.empty())
+    write_file(run.csv_path, csv_text(outcome.results, options.usage.program, problem));
+  if (run.output_path.empty()) return;
+  const bool any_wrong = std::ranges::any_of(outcome.results, [](const Result& result) {
+    return result.verdict == Verdict::wrong || result.verdict == Verdict::failed;
+  });
+  if (any_wrong) {
+    std::cout << "\nnothing was written to " << run.output_path
+              << ", because a kernel was wrong\n";
+  } else if (outcome.output_step.empty()) {
+    throw Error("nothing was written to " + run.output_path +
+                ", because none of the kernels asked for can run here");
+  } else {
+    write_npy(run.output_path, outcome.output);
+    std::cout << "\nwrote " << run.output_path << ": " << options.usage.output << ", "
+              << shape_text(outcome.output.shape) << ", from " << outcome.output_step << "\n";
   }
-  return columns;
 }
 
-}  // namespace
+void Table::State::print() const {
+  if (!outcome.results.empty())
+    std::cout << '\n' << table_text(outcome.results, device_has_clock(), options.run.all_columns);
+}
 
-std::string table_text(const std::vector<Result>& results, bool has_clock, bool all_columns) {
-  std::vector<Column> columns = {
-      {"step", name_text},
-      {"check", [](const Result& result) { return verdict_text(result.verdict); }},
-      {"max error", [](const Result& result) { return formatted("%.1e", result.max_error); }},
-      {"bound", [](const Result& result) { return formatted("%.1e", result.bound); }, true},
-  };
-  for (Column& column : has_clock ? time_columns(results) : count_columns(results))
-    columns.push_back(std::move(column));
-  if (!all_columns) std::erase_if(columns, [](const Column& column) { return column.is_extra; });
-
-  std::vector<Cells> lines(1);
-  for (const Column& column : columns) lines[0].push_back(column.head);
-  // The vendor's row comes last, whenever it ran.
-  for (const bool vendors : {false, true})
-    for (const Result& result : results) {
-      if (result.is_vendor != vendors) continue;
-      Cells line;
-      if (was_checked(result))
-        for (const Column& column : columns) line.push_back(column.cell(result));
-      else
-        line = {name_text(result),
-                std::string(verdict_text(result.verdict)) + ": " + result.message};
-      lines.push_back(std::move(line));
+int Table::finish() {
+  state_->is_finished = true;
+  for (const Result& result : state_->outcome.results)
+    if (result.number > 0) {
+      const bool was_run = was_checked(result) || result.verdict == Verdict::failed;
+      state_->outcome.refusals[result.name] = was_run ? "" : result.message;
     }
-  return aligned(lines);
+  require_one_accepts();
+  state_->print();
+  if (!state_->notes.empty()) std::cout << '\n';
+  for (const std::string& line : state_->notes) std::cout << line << '\n';
+
+  int wrong = 0, failed = 0;
+  for (const Result& result : state_->outcome.results) {
+    wrong += result.verdict == Verdict::wrong;
+    failed += result.verdict == Verdict::failed;
+  }
+  if (wrong + failed > 0) std::cout << '\n';
+  if (wrong > 0) std::cout << wrong << " wrong: the report stands above the table\n";
+  if (failed > 0) std::cout << failed << " failed: the table says where\n";
+  state_->write_files();
+  require_printed();
+  return wrong + failed > 0 ? 1 : 0;
 }
 
 }  // namespace tutorial

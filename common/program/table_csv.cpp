@@ -2,7 +2,7 @@
 #include <functional>
 
 #include "common/data/text.hpp"
-#include "common/program/table.hpp"
+#include "common/program/table_text.hpp"
 
 namespace tutorial {
 namespace {

@@ -141,7 +141,7 @@ std::string lines_in(char open, const std::vector<std::string>& items, char clos
 
 }  // namespace
 
-void give_shapes(LaunchTrace& trace, const Declared& declared, const void* output,
+void give_shapes(LaunchTrace& trace, const Options& options, const void* output,
                  const std::vector<int64_t>& output_shape) {
   for (TracedArray& array : trace.arrays) {
     const auto is = [&](const void* memory, const std::vector<int64_t>& shape) {
@@ -150,8 +150,8 @@ void give_shapes(LaunchTrace& trace, const Declared& declared, const void* outpu
              array.shape[0] == element_count(shape);
     };
     if (is(output, output_shape)) array.shape = output_shape;
-    for (const Input& input : declared.inputs)
-      if (is(input.copy(), input.shape())) array.shape = input.shape();
+    for (const auto& input : options.inputs)
+      if (is(input->copy(), input->shape())) array.shape = input->shape();
   }
 }
 
@@ -177,9 +177,8 @@ std::string trace_text(const TraceHead& head, const LaunchTrace& trace) {
   };
   return lines_in(
              '{',
-             {text("program", quoted(head.program)), text("part", quoted(head.part)),
-              text("step", quoted(head.step)), text("options", quoted(head.options)),
-              text("seed", std::to_string(head.seed)), text("kernel", quoted(trace.kernel)),
+             {text("program", quoted(head.program)), text("step", quoted(head.step)),
+              text("options", quoted(head.options)), text("seed", std::to_string(head.seed)), text("kernel", quoted(trace.kernel)),
               text("file", quoted(path)), text("grid", list(std::span<const int64_t>(trace.grid))),
               text("block", list(std::span<const int64_t>(trace.block))),
               text("lines", lines_in('{', lines, '}')), text("arrays", lines_in('[', arrays, ']')),
@@ -189,12 +188,12 @@ std::string trace_text(const TraceHead& head, const LaunchTrace& trace) {
          '\n';
 }
 
-std::string words_of_trace(const std::vector<char*>& words) {
+std::string words_of_trace(const std::vector<std::string>& words) {
   const std::set<std::string> dropped = {"--trace",  "--trace-kernel", "--kernel",     "--seed",
                                          "--output", "--csv",          "--profile-csv"};
   std::string text;
   for (size_t i = 1; i < words.size(); ++i) {
-    const std::string word = words[i];
+    const std::string& word = words[i];
     if (dropped.contains(word))
       ++i;  // and its value
     else if (!dropped.contains(word.substr(0, word.find('='))))

@@ -10,28 +10,28 @@
 
 namespace tutorial {
 
-struct Declared;  // options.hpp
-struct Outcome;   // row.hpp
+class Options;   // options.hpp
+struct Outcome;  // row.hpp
 
 /// A trace with more is of no use to anyone: its file would have some 100 MB.
 inline constexpr int64_t kMostTraceEvents = 1'000'000;
 
 /// What was run.
 struct TraceHead {
-  std::string program, part, step;
+  std::string program, step;
   std::string options;  // without those that this head has, or that name files
   int64_t seed;
 };
 
 /// The arrays that are an input or the output of the program get its shape.
-void give_shapes(LaunchTrace& trace, const Declared& declared, const void* output,
+void give_shapes(LaunchTrace& trace, const Options& options, const void* output,
                  const std::vector<int64_t>& output_shape);
 
 /// The file: JSON, with one event a line.
 std::string trace_text(const TraceHead& head, const LaunchTrace& trace);
 
 /// "--m 20 --n 20" of a command line.
-std::string words_of_trace(const std::vector<char*>& words);
+std::string words_of_trace(const std::vector<std::string>& words);
 
 /// "the kernel failed": where there is none, to go behind "because".
 std::string why_no_trace(const std::string& step, const std::string& kernel,

@@ -95,7 +95,7 @@ std::map<std::string, int64_t> gpu_sizes(const std::string& path) {
   std::map<std::string, int64_t> sizes;
   const std::string source = contents((std::filesystem::path(root) / path).string());
   for (const auto& size :
-       matches(source, "size\\(\"(--[a-z-]+)\",\\s*[\\w.]+,\\s*\\{\\.gpu = (\\d+)"))
+       matches(source, "\\{\"(--[a-z-]+)\",\\s*\\{\\.gpu = (\\d+)"))
     sizes[size[1]] = std::stoll(size[2]);
   if (sizes.empty()) FAIL("there are no sizes, {.gpu = …}, in " << path);
   return sizes;

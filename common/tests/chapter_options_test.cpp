@@ -130,22 +130,23 @@ TEST_CASE("Bad options are refused with one sentence", "[chapter]") {
       Bad{{"--full=false"}, {"--full takes no value"}},
       Bad{{"--m", "\x1b[31m4"}, {"--m \"\\x1b[31m4\" is not a whole number"}});
   bool ran = false;
-  const auto body = [&](Chapter& chapter) {
-    int64_t M, N, K;
-    double beta = 0;
-    bool full = false;
-    chapter.flag("--full,!--causal", full, "no mask, or the causal one");
-    chapter.size("--m", M, {3, 3}, "rows");
-    chapter.size("--n", N, {3, 3}, "not used");
-    chapter.size("--k", K, {3, 3}, "columns");
-    chapter.number("--beta", beta, "a factor");
-    for (const char* name : {"a", "b", "qkv"}) chapter.input(name, {{"--m"}, {"--k"}}, "a matrix");
-    chapter.steps(std::vector{kRight});
-    chapter.parse();
-    chapter.problem("C", {.flop = 1, .bytes = 1}, {M, K});
+  const auto main = [&](int argc, char** argv) {
+    Usage usage = {.program = "99_copies",
+                   .sizes = {{"--m", {3, 3}, "rows"},
+                             {"--n", {3, 3}, "not used"},
+                             {"--k", {3, 3}, "columns"}},
+                   .flags = {{"--full,!--causal", false, "no mask, or the causal one"}},
+                   .numbers = {{"--beta", 0, "a factor"}},
+                   .steps = listed(std::vector{kRight})};
+    for (const char* name : {"a", "b", "qkv"})
+      usage.inputs.push_back({name, {"--m", "--k"}, "a matrix"});
+    const Options options = read_options(argc, argv, usage);
+    Table table(options);
+    table.problem("C", {.flop = 1, .bytes = 1}, {options.size("--m"), options.size("--k")});
     ran = true;
+    return table.finish();
   };
-  check_refused(run_program(bad.arguments, body), bad.parts);
+  check_refused(run_program(bad.arguments, main), bad.parts);
   CHECK(!ran);
 }
 
@@ -200,54 +201,29 @@ TEST_CASE("Two files of one run are not the same", "[chapter]") {
   CHECK(!std::filesystem::exists(same));
 }
 
-TEST_CASE("The option --part chooses the problem", "[chapter]") {
-  const auto says = [](const char* word) {
-    return [word](Chapter& chapter) {
-      chapter.parse();
-      chapter.say(word);
-    };
+TEST_CASE("The help of a part names the step that it goes on from", "[chapter]") {
+  const auto main = [](int argc, char** argv) {
+    read_options(argc, argv,
+                 {.program = "99_copies/faster", .summary = "The same.", .after = "also_right"});
+    return 1;
   };
-  const std::vector<Part> parts = {
-      {"", "the chapter's own problem", says("own")},
-      {"joint", "two products at once", says("joint")},
-      {"strips", "half of the scores", says("strips")},
-  };
-  CHECK(run_parts({}, parts).out == "own\n");
-  CHECK(run_parts({"--part", "joint"}, parts).out == "joint\n");
-  CHECK(run_parts({"--seed", "3", "--part=strips"}, parts).out == "strips\n");
-  const std::string help = run_parts({"--help"}, parts).out;
-  CHECK_THAT(help, ContainsSubstring("--part joint: two products at once"));
-  CHECK_THAT(run_parts({"--part", "joint", "--help"}, parts).out,
-             ContainsSubstring("two products at once") && !ContainsSubstring("half of the scores"));
-
-  check_refused(
-      run_parts({"--part", "jiont"}, parts),
-      {"there is no part \"jiont\" here; did you mean \"joint\"? --part takes joint, strips"});
-  check_refused(run_parts({"--part", "joint", "--part=strips"}, parts),
-                {"--part is given more than once"});
-  check_refused(run_parts({"--part"}, parts), {"--part needs a name", "joint, strips"});
-  check_refused(run_parts({"--part="}, parts), {"--part needs a name"});
-  check_refused(run_copies({"--part", "joint"}), {"this chapter has no parts"});
+  const Ended ended = run_program({"--help"}, main);
+  CHECK(ended.status == 0);
+  CHECK_THAT(ended.out, ContainsSubstring("99_copies/faster") &&
+                            ContainsSubstring("The same.\n  goes on from also_right"));
 }
 
-TEST_CASE("The option --kernel knows the steps of other parts", "[chapter]") {
-  const auto with_steps = [](const char* name, std::vector<Step<Launcher>> steps) {
-    return Part{name, "", [steps](Chapter& chapter) {
-                  chapter.steps(steps);
-                  chapter.parse();
-                  std::cout << "not reached\n";
-                }};
+TEST_CASE("A program asks for no option that it does not take", "[chapter]") {
+  const auto asks = [](const std::function<void(const Options&)>& question) {
+    return run_program({}, [&](int argc, char** argv) {
+      question(read_options(argc, argv, usage_of_copies({kRight})));
+      return 0;
+    });
   };
-  const std::vector<Part> parts = {with_steps("", {kRight}),
-                                   with_steps("joint", {kOffByOne, kAlsoRight}),
-                                   with_steps("strips", {kAlsoRight})};
-  check_refused(run_parts({"--kernel", "off_by_one"}, parts),
-                {"off_by_one is a step of part joint; add --part joint"});
-  check_refused(run_parts({"--part", "strips", "--kernel", "right"}, parts),
-                {"right is a step of the chapter itself; leave --part out"});
-  check_refused(run_parts({"--kernel", "also_right"}, parts),
-                {"also_right is a step of parts joint, strips; choose one of them with --part"});
-  check_refused(run_parts({"--kernel", "left"}, parts), {"there is no kernel \"left\" here"});
+  CHECK(asks([](const Options& given) { given.size("--m"), given.flag("--full"); }).status == 0);
+  CHECK(asks([](const Options& given) { given.size("--full"); }).status == 1);
+  CHECK(asks([](const Options& given) { given.flag("--causal"); }).status == 1);
+  CHECK(asks([](const Options& given) { given.input("c"); }).status == 1);
 }
 
 TEST_CASE("The option --columns all shows the rest of the table", "[chapter]") {

@@ -1,5 +1,5 @@
 // The table alone, which can show times on any backend.
-#include "common/program/table.hpp"
+#include "common/program/table_text.hpp"
 
 #include <sstream>
 

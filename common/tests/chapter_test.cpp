@@ -70,10 +70,8 @@ TEST_CASE("What no step can do is refused before anything is computed", "[chapte
   const auto run = [&](const Words& words, const std::vector<Step<Launcher>>& steps) {
     computed = false;
     asked = 0;
-    return run_program(words, [&](Chapter& chapter) {
-      chapter.steps(steps);
-      chapter.parse();
-      chapter.require_a_step(steps, [&](Launcher* launch) {
+    return run_program(words, listed(steps), [&](const Options&, Table& table) {
+      table.require_a_step(steps, [&](Launcher* launch) {
         ++asked;
         launch(nullptr, 0);
       });
@@ -101,48 +99,47 @@ TEST_CASE("What cannot run here is skipped, not passed", "[chapter]") {
 }
 
 TEST_CASE("Output that gets lost is a failure", "[chapter]") {
-  const Capture none(std::cout);
-  std::cout.setstate(std::ios::badbit);  // as after a write to a full disk
-  const Capture said(std::cerr);
-  char program[] = "program", list[] = "--list";
-  char* words[] = {program, list};
-  const int status = run_chapter(2, words, "99_copies", {{"", "", [](Chapter& c) { c.parse(); }}});
+  const Words words = GENERATE(Words{"--list"}, Words{});
+  const Ended ended = run_program(words, [](int argc, char** argv) {
+    std::cout.setstate(std::ios::badbit);  // as after a write to a full disk
+    const Options options = read_options(argc, argv, {.program = "99_copies"});
+    return Table(options).finish();
+  });
   std::cout.clear();
-  CHECK(status == 2);
-  CHECK_THAT(said.text(), ContainsSubstring("not all of the output could be written"));
+  CHECK(ended.status == 2);
+  CHECK_THAT(ended.err, ContainsSubstring("not all of the output could be written"));
 }
 
 TEST_CASE("A CUDA error outside of a kernel ends the program with its message", "[chapter]") {
-  const Ended ended = run_program({}, [](Chapter& chapter) {
-    chapter.parse();
+  const std::vector<Step<Launcher>> steps = {kRight};
+  const Ended ended = run_program({}, listed(steps), [&](const Options&, Table& table) {
+    table.problem("C", {.flop = 1, .bytes = 8}, {2});
+    auto row = table.launch(kRight, [](float* C) { right(C, 2); });
+    table.add(row, Comparison{});
     fails(nullptr, 0);
   });
   CHECK(ended.status == 1);
   CHECK_THAT(ended.err, StartsWith("step3_fails.cu:41: launch: "));
+  CHECK_THAT(line_with(ended.out, "1 right"), ContainsSubstring("ok"));  // what there is
 }
 
-TEST_CASE("A stage has its own shape, check and cost", "[chapter]") {
-  bool checked = false;
-  const Ended ended = run_program({}, [&](Chapter& chapter) {
-    chapter.parse();
-    chapter.problem("y", {.flop = 1, .bytes = 8}, {2});
-    const Check check = [&](std::span<const float> got, const Layout& layout) {
-      checked = true;
-      CHECK(got.size() == 24);
-      CHECK((layout.batch == 2 && layout.rows == 3 && layout.cols == 4));
-      return Comparison{};
-    };
+TEST_CASE("A stage has its own shape and cost", "[chapter]") {
+  const Ended ended = run_program({}, {}, [&](const Options&, Table& table) {
+    table.problem("y", {.flop = 1, .bytes = 8}, {2});
     int restored = 0;
-    CHECK(chapter.run({.name = "permute",
-                       .launch = [&](float*) { CHECK(restored > 0); },
-                       .before = [&](float*) { ++restored; },
-                       .shape = {2, 1, 3, 4},
-                       .check = check,
-                       .cost = {.flop = 0, .bytes = 192},
-                       .is_stage = true}));
-    chapter.note("the note");
+    auto row = table.launch(Row{.name = "permute",
+                                .launch = [&](float*) { CHECK(restored > 0); },
+                                .before = [&](float*) { ++restored; },
+                                .shape = {2, 1, 3, 4},
+                                .cost = {.flop = 0, .bytes = 192},
+                                .is_stage = true});
+    REQUIRE(row);
+    CHECK(row.output.size() == 24);
+    CHECK((row.layout.batch == 2 && row.layout.rows == 3 && row.layout.cols == 4));
+    CHECK(table.add(row, Comparison{}));
+    CHECK(!row);
+    table.note("the note");
   });
-  CHECK(checked);
   CHECK(ended.status == 0);
   CHECK_THAT(line_with(ended.out, "permute"), StartsWith("    permute"));
   CHECK(ended.out.find("the note") > ended.out.find("permute"));
@@ -201,17 +198,14 @@ TEST_CASE("A step may write bf16: its output is checked, and written to a file, 
   const Step<Narrow> step = {.name = "narrow", .launch = nullptr, .idea = "writes bf16"};
   const Folder folder;
   const std::string path = folder / "out.npy";
-  const Ended ended = run_program({"--output", path}, [&](Chapter& chapter) {
-    chapter.steps(std::vector{step});
-    chapter.parse();
-    chapter.problem("C[2] = 0.5, bf16", {.bytes = 4, .arithmetic = Arithmetic::bf16}, {2});
-    chapter.check_with([](std::span<const float> got, const Layout& layout) {
-      return compare(got, in_bf16({{0.5, 0.5}, {0, 0}}), layout);
-    });
-    chapter.run_bf16(step, [&](__nv_bfloat16* out) {
+  const std::vector<ListedStep> steps = listed(std::vector{step});
+  const Ended ended = run_program({"--output", path}, steps, [&](const Options&, Table& table) {
+    table.problem("C[2] = 0.5, bf16", {.bytes = 4, .arithmetic = Arithmetic::bf16}, {2});
+    auto row = table.launch_bf16(step, [&](__nv_bfloat16* out) {
       const std::vector<__nv_bfloat16> values(2, value);
       CUDA_CHECK(cudaMemcpy(out, values.data(), 4, cudaMemcpyHostToDevice));
     });
+    table.add(row, compare(row.output, in_bf16({{0.5, 0.5}, {0, 0}}), row.layout));
   });
   INFO(ended.out << ended.err);
   CHECK(ended.status == (value == 0.5f ? 0 : 1));

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/kernel/check.hpp"
-#include "common/program/chapter.hpp"
+#include "common/program/table.hpp"
 #include "common/testing/folder.hpp"
 
 namespace tutorial::copies {
@@ -38,17 +38,30 @@ struct Ended {
   std::string out, err;
 };
 
-inline Ended run_parts(Words arguments, const std::vector<Part>& parts) {
+/// Runs a program's main() for these words.
+inline Ended run_program(Words arguments, const std::function<int(int, char**)>& main) {
   arguments.insert(arguments.begin(), "program");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   const Capture out(std::cout), err(std::cerr);
-  const int status = run_chapter(static_cast<int>(argv.size()), argv.data(), "99_copies", parts);
+  int status;
+  try {
+    status = main(static_cast<int>(argv.size()), argv.data());
+  } catch (...) {
+    status = exit_status();
+  }
   return {status, out.text(), err.text()};
 }
-
-inline Ended run_program(const Words& arguments, const std::function<void(Chapter&)>& body) {
-  return run_parts(arguments, {{"", "Copies the right values, or others.", body}});
+/// The same for a program that takes only what all take, and these steps.
+inline Ended run_program(const Words& arguments, const std::vector<ListedStep>& steps,
+                         const std::function<void(const Options&, Table&)>& rows) {
+  return run_program(arguments, [&](int argc, char** argv) {
+    const Usage usage = {.program = "99_copies", .summary = "Copies values.", .steps = steps};
+    const Options options = read_options(argc, argv, usage);
+    Table table(options);
+    rows(options, table);
+    return table.finish();
+  });
 }
 
 // ---- A chapter. C is M×N and C[i] = i / 2.
@@ -94,7 +107,7 @@ inline const Step<Launcher> kFails = {.name = "fails", .launch = fails, .idea = 
 inline const Step<Launcher> kElsewhere = {
     .name = "elsewhere", .launch = right, .idea = "for other GPUs", .needs = "sm_10a"};
 
-/// What the chapter saw, for tests of the options.
+/// What the program saw, for tests of the options.
 struct Seen {
   int64_t M = -1, N = -1, K = -1, heads = -1, kv_heads = -1;
   bool full = false;
@@ -105,38 +118,57 @@ struct Seen {
   std::vector<float> a, b;
 };
 
+inline Usage usage_of_copies(const std::vector<Step<Launcher>>& steps) {
+  return {.program = "99_copies",
+          .summary = "Copies the right values, or others.",
+          .sizes = {{"--m", {3, 3}, "rows of C"},
+                    {"--n", {40, 4}, "columns of C"},
+                    {"--k", {5, 5}, "columns of A"},
+                    {"--heads", {2, 2}, "heads"},
+                    {"--kv-heads", "--heads", "heads of K and V"}},
+          .flags = {{"--full,!--causal", false, "no mask, or the causal one"}},
+          .texts = {{"--mask", "none", "which mask"}},
+          .numbers = {{"--beta", 0.5, "factor of the old C"}},
+          .inputs = {{"a", {"--m", "--k"}, "the left matrix"},
+                     {"b", {"--k", "--n"}, "the right matrix"},
+                     {"qkv", {"--m", {"--heads", 3}}, "three in one"}},
+          .steps = listed(steps)};
+}
+
 inline Ended run_copies(const Words& arguments, const std::vector<Step<Launcher>>& steps = {kRight},
                         Seen* seen = nullptr) {
-  return run_program(arguments, [&](Chapter& chapter) {
+  return run_program(arguments, [&](int argc, char** argv) {
+    const Options options = read_options(argc, argv, usage_of_copies(steps));
     Seen own;
     Seen& s = seen == nullptr ? own : *seen;
-    chapter.size("--m", s.M, {3, 3}, "rows of C");
-    chapter.size("--n", s.N, {40, 4}, "columns of C");
-    chapter.size("--k", s.K, {5, 5}, "columns of A");
-    chapter.size("--heads", s.heads, {2, 2}, "heads");
-    chapter.size_like("--kv-heads", s.kv_heads, "--heads", "heads of K and V");
-    chapter.flag("--full,!--causal", s.full, "no mask, or the causal one");
-    chapter.text("--mask", s.mask, "which mask");
-    chapter.number("--beta", s.beta, "factor of the old C");
-    Input& a = chapter.input("a", {{"--m"}, {"--k"}}, "the left matrix");
-    Input& b = chapter.input("b", {{"--k"}, {"--n"}}, "the right matrix");
-    chapter.input("qkv", {{"--m"}, {"--heads", 3}}, "three in one");
-    chapter.steps(steps);
-    chapter.parse();
-    s.seed = chapter.seed();
-    s.repeats = chapter.repeats();
+    s = {.M = options.size("--m"),
+         .N = options.size("--n"),
+         .K = options.size("--k"),
+         .heads = options.size("--heads"),
+         .kv_heads = options.size("--kv-heads"),
+         .full = options.flag("--full"),
+         .mask = options.text("--mask"),
+         .beta = options.number("--beta"),
+         .seed = options.seed(),
+         .repeats = options.run.repeats};
 
     const auto count = s.M * s.N;
-    chapter.problem("C[M×N] = i / 2", {.flop = 1e3, .bytes = 4e3}, {s.M, s.N});
-    s.a = a.host();
-    s.b = b.host();
-    chapter.check_with([&](std::span<const float> got, const Layout& layout) {
+    Table table(options);
+    table.problem("C[M×N] = i / 2", {.flop = 1e3, .bytes = 4e3}, {s.M, s.N});
+    s.a = options.input("a").host();
+    s.b = options.input("b").host();
+    const auto check = [&](const Launched& row) {
       const std::vector<float> values = right_values(count);
-      return compare(
-          got, {{values.begin(), values.end()}, std::vector<double>(values.size(), 1e-6)}, layout);
-    });
-    for (const auto& step : steps) chapter.run(step, [&](float* C) { step.launch(C, count); });
-    chapter.vendor("cuCopy", [&](float* C) { right(C, count); });
+      return compare(row.output,
+                     {{values.begin(), values.end()}, std::vector<double>(values.size(), 1e-6)},
+                     row.layout);
+    };
+    for (const auto& step : steps)
+      if (auto row = table.launch(step, [&](float* C) { step.launch(C, count); }))
+        table.add(row, check(row));
+    if (auto row = table.launch_vendor("cuCopy", [&](float* C) { right(C, count); }))
+      table.add(row, check(row));
+    return table.finish();
   });
 }
 

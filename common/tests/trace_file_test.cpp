@@ -55,10 +55,9 @@ LaunchTrace small_trace() {
 
 TEST_CASE("A trace as a file", "[trace]") {
   const TraceHead head = {
-      .program = "02", .part = "", .step = "a \"step\"", .options = "--m 3", .seed = 7};
+      .program = "02", .step = "a \"step\"", .options = "--m 3", .seed = 7};
   CHECK(trace_text(head, small_trace()) == R"({
 "program": "02",
-"part": "",
 "step": "a \"step\"",
 "options": "--m 3",
 "seed": 7,
@@ -88,11 +87,8 @@ TEST_CASE("A trace as a file", "[trace]") {
 }
 
 TEST_CASE("The options in a trace are those that make its problem", "[trace]") {
-  std::string words[] = {"program", "--m",    "3", "--kernel=a", "--trace", "file",
-                         "--full",  "--seed", "2", "--csv=x",    "--n=4"};
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  CHECK(words_of_trace(pointers) == "--m 3 --full --n=4");
+  CHECK(words_of_trace({"program", "--m", "3", "--kernel=a", "--trace", "file", "--full", "--seed",
+                        "2", "--csv=x", "--n=4"}) == "--m 3 --full --n=4");
 }
 
 TEST_CASE("The output's shape is that of its array", "[trace]") {

@@ -53,8 +53,8 @@ TEST_CASE("a head size that an H100 refuses may be refused by all") {
 
 TEST_CASE("the sizes of a program on a GPU come from its source") {
   const Folder folder;
-  put(folder / "program.cpp", "chapter.size(\"--m\", s.M, {.gpu = 512, .cpu = 2}, \"rows\");");
-  CHECK(gpu_sizes(folder / "program.cpp").at("--m") == 512);
+  put(folder / "main.cpp", ".sizes = {{\"--m\", {.gpu = 512, .cpu = 2}, \"rows\"}},");
+  CHECK(gpu_sizes(folder / "main.cpp").at("--m") == 512);
 }
 
 TEST_CASE("registers: as many as a block of that many threads has room for") {

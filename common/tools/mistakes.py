@@ -4,7 +4,7 @@
 usage: mistakes.py validate                   is each entry complete, and does its old text match once?
        mistakes.py list [CHAPTER]             what there is
 and for the build (common/cmake/Mistakes.cmake), where LIST is a mistakes.txt and NAME an entry in it:
-       mistakes.py cmake FOLDER               a line for each mistake of a chapter: NAME LIST and the files it changes
+       mistakes.py cmake LIST                 a line for each mistake of a list: NAME and the files it changes
        mistakes.py apply LIST NAME FOLDER     writes these files into FOLDER
        mistakes.py check LIST NAME PROGRAM    do the tests in PROGRAM, built from FOLDER, fail as the entry says?
 """
@@ -21,7 +21,7 @@ FIELDS = ("name", "seen", "check", "line", "says", "tests", "file")
 NEEDED_BY = {**dict.fromkeys(("race", "init", "bounds", "barrier", "endless", "launch"), "line"),
              **dict.fromkeys(("value", "nan", "poison"), "says")}
 SOURCES = (".cu", ".cuh", ".cpp", ".hpp")
-NOT_IN_LIBRARY = re.compile(r"(.*/)?(main\.cpp|program\.cpp|stand_in\.cpp|tests\.cpp|tests/.*)")  # as in Tutorial.cmake
+NOT_IN_LIBRARY = ("main.cpp", "tests.cpp")  # as in Tutorial.cmake
 
 
 class Problem(Exception):
@@ -106,15 +106,16 @@ class Mistake:
         return text
 
     def touched(self):
-        """The files of the chapter's library that change with it, by their paths in the chapter: its own file, and
-        those that include one that changes."""
+        """The files of its chapter's or part's library that change with it, by their paths in the chapter: its own
+        file, and those that include one that changes."""
         if not self.file():
             return []
         touched = {os.path.relpath(self.file(), self.chapter)}
         includes = {}
-        for path in files_of(self.chapter):
-            if Path(path).suffix in SOURCES and not NOT_IN_LIBRARY.fullmatch(path):
-                names = re.findall(r'^#include "(.+)"', (self.chapter / path).read_text(), re.M)
+        for source in sorted(self.folder.iterdir()):
+            if source.suffix in SOURCES and source.name not in NOT_IN_LIBRARY:
+                path = os.path.relpath(source, self.chapter)
+                names = re.findall(r'^#include "(.+)"', source.read_text(), re.M)
                 beside = [os.path.normpath(os.path.join(os.path.dirname(path), name)) for name in names]
                 includes[path] = {*names, *beside}
         while more := {path for path in includes if includes[path] & touched} - touched:
@@ -219,11 +220,11 @@ def show_list(word=""):
             raise Problem(f"{chapter.name} has no mistakes")
 
 
-def show_cmake(chapter):
-    by_id = {mistake.id: mistake for mistake in mistakes_of(Path(chapter))}  # of two with one, `validate` tells
+def show_cmake(path):
+    by_id = {mistake.id: mistake for mistake in read_list(Path(path))}  # of two with one name, `validate` tells
     for mistake in by_id.values():
         if re.fullmatch("[a-z0-9_]+", mistake.id):
-            print(mistake.id, os.path.relpath(mistake.listed_in, chapter), *mistake.touched())
+            print(mistake.id, *mistake.touched())
 
 
 def apply(path, name, folder):
