@@ -32,8 +32,10 @@ class Bench(Scratch):
         (self.root / "bin").mkdir()
         for chapter in ("01_a", "06_f", "07_g"):
             (self.root / chapter).mkdir()
-        for chapter in ("01_a", "06_f"):
-            self.script(f"build/gpu/{chapter}/{chapter}", PROGRAM)
+        for folder in ("06_f/faster", "06_f/any_shape"):
+            self.script(f"{folder}/step1_a.cu", "")
+        for program in ("01_a/01_a", "06_f/06_f", "06_f/faster/06_f_faster", "06_f/any_shape/06_f_any_shape"):
+            self.script(f"build/gpu/{program}", PROGRAM)
         self.written = self.root / "docs/results/Some_GPU/01.csv"
 
     def script(self, path, text):
@@ -79,17 +81,17 @@ class Bench(Scratch):
 
     def test_only_the_last_steps_where_the_others_take_too_long(self):
         self.script("bin/nvidia-smi", NVIDIA_SMI)
-        self.bench("06")
+        self.bench("06_lengths")
         ran = [line.partition(" --csv ")[0] for line in (self.root / "ran").read_text().splitlines()]
-        self.assertEqual(ran[0], "--batch 8 --heads 12 --seq 1024 --head-dim 64")
-        self.assertEqual(ran[1], "--batch 4 --heads 16 --seq 4096 --head-dim 128 --kernel outer_products "
-                                 "--kernel head_sizes --kernel split_keys --kernel by_shape")
-        self.assertIn("--part joint --m 4096 --n 4096 --k 64", ran)
-        self.assertEqual(ran[-1], "--batch 1 --heads 32 --kv-heads 8 --seq 16 --seq-kv 131072 --head-dim 128 "
-                                  "--kernel d --kernel e")
+        self.assertEqual(ran[0], "--batch 64 --heads 12 --seq 128 --head-dim 64 --kernel e")
+        self.assertEqual(ran[-1], "--batch 1 --heads 12 --seq 8192 --head-dim 64 --kernel head_sizes "
+                                  "--kernel split_keys --kernel by_shape")
+
+    def test_a_part_has_files_of_its_own(self):
+        self.script("bin/nvidia-smi", NVIDIA_SMI)
+        self.bench("6/any_shape")
         self.assertEqual(sorted(os.listdir(self.written.parent)),
-                         ["06.csv", "06_decoding.csv", "06_head_sizes.csv", "06_hopper.csv", "06_lengths.csv",
-                          "06_tensor_cores.csv", "06_tiles.csv"])
+                         ["06_any_shape.csv", "06_decoding.csv", "06_head_sizes.csv", "06_lengths.csv"])
 
 
 if __name__ == "__main__":

@@ -118,18 +118,30 @@ class Diff(Scratch):
         self.assertIn("01_a/step2_twice.cu → 01_a/step10_far.cpp", self.diff("01", "far"))
         self.assertIn("01_a/step1_plain.cu → 01_a/step10_far.cpp", self.diff("01", "far", "plain"))
         self.assertIn("plain is the first step", self.diff("01", "plain"))
-        self.assertIn("solo is the first step", self.diff("01", "solo", "--part", "other"))
+        self.assertIn("solo is the first step", self.diff("01/other", "solo"))
 
     def test_step_of_a_part(self):
         part = self.root / "01_a/other"
         (part / "step2_duo.cu").write_text("int y;\n")
-        for words in (("duo",), ("duo", "solo"), ("duo", "--part", "other"), ("step2_duo.cu",)):
-            self.assertIn("01_a/other/step1_solo.cu → 01_a/other/step2_duo.cu", self.diff("01", *words))
+        for words in (("01", "duo"), ("1/other", "2"), ("01", "duo", "solo"), ("01_a/other/", "duo"),
+                      ("01", "other/duo", "solo"), ("01", "step2_duo.cu")):
+            self.assertIn("01_a/other/step1_solo.cu → 01_a/other/step2_duo.cu", self.diff(*words))
         self.assertIn("01_a/step2_twice.cu", self.diff("01", "2"))  # the chapter's own comes first
         (self.root / "01_a/more").mkdir()
         (self.root / "01_a/more/step1_duo.cu").write_text("int z;\n")
-        self.assertEqual(self.diff("01", "duo", status=2),
-                         "learn diff: 'duo' is a step of parts more, other; choose one with --part\n")
+        self.assertEqual(self.diff("01", "duo", status=2), "learn diff: 'duo' is a step of 01/more and of 01/other: "
+                                                           "say ./learn diff 01/more duo\n")
+
+    def test_the_border_of_a_part(self):
+        header = self.root / "01_a/other/other.hpp"
+        for after, place in (("far", "01_a/step10_far.cpp"), ("more/duo", "01_a/more/step1_duo.cu")):
+            (self.root / "01_a/more").mkdir(exist_ok=True)
+            (self.root / "01_a/more/step1_duo.cu").write_text("int z;\n")
+            header.write_text(f'inline constexpr const char* after = "{after}";\n')
+            self.assertIn(f"{place} → 01_a/other/step1_solo.cu", self.diff("01/other", "solo"))
+            self.assertIn(f"{place} → 01_a/other/step1_solo.cu", self.diff("01", "solo"))
+        self.assertIn("01_a/other, which goes on from 01/more duo\n", self.diff("01/other"))
+        self.assertEqual(json.loads(self.diff("--json"))["01_a/other"][0]["before"], "01_a/more/step1_duo.cu")
 
     def test_kernel_leaves_out_header_and_launcher(self):
         said = self.diff("01", "far", "--kernel")
@@ -162,9 +174,10 @@ class Diff(Scratch):
                          "learn diff: there is no chapter '9'; choose from 01_a, 02_b\n")
         self.assertEqual(self.diff("01", "x", status=2),
                          "learn diff: there is no step 'x' in 01_a; choose from plain, twice, far\n")
-        self.assertIn("; it is a part, so say --part other, or choose", self.diff("01", "other", status=2))
-        self.assertEqual(self.diff("01", "--part", "x", status=2),
-                         "learn diff: 01_a has no part 'x'; choose from other\n")
+        self.assertIn("; it is a part, so say ./learn diff 01/other, or choose",
+                      self.diff("01", "other", status=2))
+        self.assertEqual(self.diff("01/x", status=2), "learn diff: 01_a has no part 'x'; it has other\n")
+        self.assertEqual(self.diff("02/x", status=2), "learn diff: 02_b has no part 'x'; write 02\n")
 
 
 if __name__ == "__main__":

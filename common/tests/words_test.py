@@ -15,7 +15,8 @@ class Words(Scratch):
     def setUp(self):
         super().setUp()
         for name in ("01_naive/step1_first.cu", "02_tiled_matmul/step1_shared_tile.cu",
-                     "02_tiled_matmul/step2_pipelined.cu", "02_tiled_matmul/joint/step1_both.cu", "12_far/step1_a.cu"):
+                     "02_tiled_matmul/step2_pipelined.cu", "02_tiled_matmul/joint/step1_both.cu",
+                     "02_tiled_matmul/joint/main.cpp", "12_far/step1_a.cu"):
             path = self.root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("int a;\n")
@@ -36,20 +37,36 @@ class Words(Scratch):
             for command in ("run", "diff", "break"):
                 self.assertIn(f"there is no chapter '{word}'; ", self.learn(2, command, word))
 
+    def test_what_stands_for_a_part(self):
+        for word in ("2/joint", "02/joint", "02_tiled/joint/", "02_tiled_matmul/joint"):
+            self.assertIn("1 both", self.learn(0, "diff", word))
+            self.assertEqual(self.learn(1, "mistakes", word, "--list"), "02_tiled_matmul/joint has no mistakes\n")
+        for command in ("run", "test", "diff", "break"):
+            self.assertIn("12_far has no part 'x'; write 12\n", self.learn(2, command, "12/x").replace(
+                "has no parts: write", "has no part 'x'; write"))
+
+    def test_a_step_of_another_part(self):
+        for words, said in ((("run", "02", "--kernel", "both"), "both is no step of 02: ./learn run 02/joint --kernel both"),
+                            (("run", "02/joint", "--kernel=pipelined"),
+                             "pipelined is no step of 02/joint: ./learn run 02 --kernel pipelined"),
+                            (("trace", "02", "both", "file"), "both is no step of 02: ./learn trace 02/joint")):
+            self.assertIn(said, self.learn(2, "--cpu", *words))
+
     def test_a_word_that_is_misspelt(self):
         for words, meant in (
                 (("tset",), "test"), (("dif", "02"), "diff"), (("mistake",), "mistakes"), (("porfile", "02"), "profile"),
                 (("run", "02_tield"), "02_tiled_matmul"), (("test", "tiled"), "02_tiled_matmul"),
                 (("diff", "02_tled"), "02_tiled_matmul"), (("break", "02_tield"), "02_tiled_matmul"),
                 (("diff", "02", "piplined"), "pipelined"), (("diff", "02", "shared"), "shared_tile"),
-                (("diff", "02", "--part", "jiont"), "joint"),
+                (("diff", "02/jiont"), "joint"), (("run", "02/jiont"), "joint"), (("test", "2/join"), "joint"),
         ):
             said = self.learn(2, *words)
             self.assertIn(f"did you mean '{meant}'? ", said)
             self.assertEqual(said.count("\n"), 1, said)
 
     def test_a_word_that_is_like_nothing(self):
-        for words in (("xyzzy",), ("run", "9"), ("diff", "02", "quux"), ("diff", "02", "--part", "zz")):
+        for words in (("xyzzy",), ("run", "9"), ("diff", "02", "quux"), ("diff", "02/zz"), ("run", "02/zz"),
+                      ("test", "12/zz")):
             said = self.learn(2, *words)
             self.assertNotIn("did you mean", said)
             self.assertRegex(said, "^learn.*: .*no ")

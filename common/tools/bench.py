@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Times a chapter's steps at the standard sizes, beside the vendor's routines, and keeps the figures.
 
-usage: common/tools/bench.py [NN | NN_file]...         (no word: all chapters; ./learn bench builds first)
+usage: common/tools/bench.py [NN | NN/part | NN_file]...     (no word: everything; ./learn bench builds first)
 
-Runs build/gpu/NN_name/NN_name at each size below, then common/tools/bench_torch.py at the same sizes if Python has
-PyTorch. Writes docs/results/<device>/NN.csv, and NN_lengths.csv and the like where a chapter has such sizes (RESULTS
-overrides the folder): what the program's --csv writes, with the options, the driver, the toolkit, the date and the
+Runs the chapter's or the part's program at each size below, then common/tools/bench_torch.py at the same sizes if Python
+has PyTorch. Writes docs/results/<device>/NN.csv, NN_part.csv, and NN_lengths.csv and the like where there are such
+sizes (RESULTS overrides the folder): what the program's --csv writes, with the options, the driver, the toolkit, the date and the
 commit (COMMIT overrides what git says) at the end of each line. A file changes only when every kernel at every size
 was right.
 """
@@ -22,134 +22,108 @@ from project import die, say
 
 
 class Size(NamedTuple):
-    options: str
+    line: str  # the chapter or part, and the options
     last: int = 0  # of the steps only so many, the last ones: where the others would take too long
 
 
-# Steps of chapter 06: those that the sizes are meant for, and one to stand beside.
-SIZED = "--kernel outer_products --kernel head_sizes --kernel split_keys --kernel by_shape"
-LARGE = "--kernel large_heads --kernel split_keys --kernel by_shape"
-DECODING = "--kernel outer_products --kernel own_keys --kernel group_rows --kernel split_keys --kernel by_shape"
+def sizes(word, *options, last=0):
+    return [Size(f"{word} {each}", last) for each in options]
+
+
+PRODUCTS = [f"--m {m} --n {n} --k {k}" for m, n, k in (
+    (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (4095, 4097, 4093), (4096, 4096, 4095),
+    (1000, 3000, 777))]
+MASKS = [f"--batch 128 --m 1024 --n 1024 --k 64 --mask {mask}" for mask in ("causal", "window:128", "window:256", "none")]
+MASKS += ["--batch 32 --m 2048 --n 2048 --k 128 --mask causal"]
+ROWS = [f"--rows {rows} --cols {cols}" for rows, cols in (  # 268 MB in and as much out
+    (524288, 128), (131072, 512), (65536, 1024), (16384, 4096), (4096, 16384), (2048, 32768), (1335, 50257),
+    (1024, 65536), (512, 131072))]
+ODD_ROWS = [f"--rows {rows} --cols {cols}" for rows, cols in (  # they start anywhere; some are very short or very long
+    (4000000, 17), (870000, 77), (520000, 129), (100000, 333), (67108, 1000), (66900, 1003), (16371, 4099),
+    (2730, 24577), (268, 250002))]
+ATTENTION = "--batch 8 --heads 12 --seq 1024 --head-dim 64"
+LONG_ATTENTION = [f"--batch 4 --heads 16 --seq 4096 --head-dim 128{full}" for full in ("", " --full")]
+TILES = [f"--batch 4 --heads 16 --seq 4096 --head-dim {size}" for size in (32, 64, 128)]
+LENGTHS = [f"--batch {8192 // seq} --heads 12 --seq {seq} --head-dim 64"  # always 8192 tokens
+           for seq in (128, 256, 512, 1024, 2048, 4096, 8192)]
+HEAD_SIZES = [f"--batch 2 --heads 32 --seq 2048 --head-dim {size}" for size in (40, 64, 80, 96, 112, 128)]
+FEW_BLOCKS = [f"--batch 1 --heads {heads} --seq {seq} --head-dim 64" for heads, seq in ((8, 333), (8, 128), (12, 1024))]
+# Of 06/any_shape the steps that the sizes are meant for; step 5 of 06/faster stands beside them.
+SIZED = " --kernel head_sizes --kernel split_keys --kernel by_shape"
+LARGE = " --kernel large_heads --kernel split_keys --kernel by_shape"
+DECODING = [f"--batch 8 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 4096 --head-dim 128" for queries in (1, 2, 4, 8, 16)]
+LONG_DECODING = [
+    *[f"--batch 8 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 16384 --head-dim 128" for queries in (1, 4, 16)],
+    *[f"--batch 1 --heads 32 --kv-heads 8 --seq 1 --seq-kv {keys} --head-dim 128" for keys in (4096, 16384, 131072)],
+    *[f"--batch 1 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 131072 --head-dim 128" for queries in (4, 16)],
+]
+
+
+def sized(options):
+    return [*sizes("06/faster", *options, last=1), *sizes("06/any_shape", *[each + SIZED for each in options])]
+
+
+def bf16_products(word):
+    return [*sizes(word, *[f"--m {m} --n {m} --k {m}" for m in (1024, 2048, 4096, 8192)]),
+            *sizes(word, *[f"--m {m} --n {n} --k {k}" for m, n, k in (
+                (1000, 3000, 776), (4095, 4097, 4093), (257, 4099, 3001), (8192, 1024, 4096), (3000, 5000, 2048),
+                (16384, 512, 8192))], last=2)]
+
+
+def bf16_attention(word):
+    return [*sizes(word, *[f"--batch 4 --heads {heads} --seq 4096 --head-dim {size}{full}"
+                           for heads, size in ((16, 128), (32, 64)) for full in (" --full", "")], ATTENTION),
+            *sizes(word, *[f"--batch 4 --heads 16 --seq 4096 --head-dim {size}{full}"
+                           for size in (96, 192, 256) for full in (" --full", "")],
+                   *[f"--batch 4 --heads 32 --kv-heads 8 {lengths} --head-dim 128{full}"
+                     for lengths in ("--seq 1000", "--seq 1000 --seq-kv 4096") for full in (" --full", "")], last=1)]
+
 
 SIZES = {  # by the file that keeps them; it begins with the chapter's number
-    "01": [Size("--m 4096 --n 4096 --k 4096")],
-    "02": [
-        Size("--m 2048 --n 2048 --k 2048"),
-        Size("--m 4096 --n 4096 --k 4096"),
-        Size("--m 8192 --n 8192 --k 8192"),
-        Size("--m 4095 --n 4097 --k 4093"),
-        Size("--m 4096 --n 4096 --k 4095"),
-        Size("--m 1000 --n 3000 --k 777"),
-    ],
-    "02_shapes": [  # from step 11 on
-        *(Size(f"--m {m} --n {n} --k {k}", last=4) for m, n, k in (
-            (1, 4096, 4096), (1, 8192, 8192), (1, 4097, 4099), (8, 8192, 8192), (32, 4096, 4096), (64, 4096, 11008),
-            (100, 100, 100000), (128, 128, 65536), (257, 4099, 3001), (300, 5000, 2500), (4097, 500, 999),
-            (8191, 511, 1025), (16384, 96, 8192), (20000, 64, 20000))),
-    ],
-    **{f"02_{part}": [
-        *(Size(f"--part {part} --m {m} --n {n} --k {k}") for m, n, k in (
-            (1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192))),
-        *(Size(f"--part {part} --m {m} --n {n} --k {k}", last=2) for m, n, k in (
-            (1000, 3000, 776), (4095, 4097, 4093), (257, 4099, 3001), (8192, 1024, 4096), (3000, 5000, 2048),
-            (16384, 512, 8192))),
-    ] for part in ("tensor_cores", "hopper")},
-    "02_tf32": [
-        *(Size(f"--part tf32 --m {m} --n {n} --k {k}") for m, n, k in (
-            (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (1000, 3000, 777))),
-    ],
-    "02_rows": [Size(f"--m {2**i} --n 4096 --k 4096", last=1) for i in range(11)],
-    "03": [
-        Size("--batch 128 --m 1024 --n 1024 --k 64 --mask causal"),
-        Size("--batch 128 --m 1024 --n 1024 --k 64 --mask window:128"),
-        Size("--batch 128 --m 1024 --n 1024 --k 64 --mask window:256"),
-        Size("--batch 128 --m 1024 --n 1024 --k 64 --mask none"),
-        Size("--batch 32 --m 2048 --n 2048 --k 128 --mask causal"),
-        Size("--part nearest --m 16384 --n 16384 --d 64 --product"),
-        Size("--part nearest --m 16384 --n 16384 --d 64"),
-        Size("--part nearest --m 16384 --n 16384 --d 64 --neighbours 10"),
-        Size("--part nearest --m 16384 --n 16384 --d 100 --neighbours 10"),
-        Size("--part nearest --m 16384 --n 100000 --d 64 --neighbours 10"),
-        Size("--part nearest --m 16384 --n 16384 --d 64 --neighbours 100"),
-    ],
-    "04": [  # 268 MB in and as much out
-        Size("--rows 524288 --cols 128"),
-        Size("--rows 131072 --cols 512"),
-        Size("--rows 65536 --cols 1024"),
-        Size("--rows 16384 --cols 4096"),
-        Size("--rows 4096 --cols 16384"),
-        Size("--rows 2048 --cols 32768"),
-        Size("--rows 1335 --cols 50257"),
-        Size("--rows 1024 --cols 65536"),
-        Size("--rows 512 --cols 131072"),
-    ],
-    "04_odd": [  # rows that start anywhere, of which some are very short or very long
-        Size("--rows 4000000 --cols 17", last=6),
-        Size("--rows 870000 --cols 77", last=6),
-        Size("--rows 520000 --cols 129", last=6),
-        Size("--rows 100000 --cols 333", last=6),
-        Size("--rows 67108 --cols 1000", last=6),
-        Size("--rows 66900 --cols 1003", last=6),
-        Size("--rows 16371 --cols 4099", last=6),
-        Size("--rows 2730 --cols 24577", last=6),
-        Size("--rows 268 --cols 250002", last=6),
-    ],
-    "05": [
-        Size("--batch 8 --seq 1024 --channels 768 --heads 12"),
-        Size("--batch 8 --seq 1024 --channels 768 --heads 12 --tf32"),
-        Size("--part strips --batch 8 --seq 1024 --channels 768 --heads 12"),
-    ],
-    "06": [
-        Size("--batch 8 --heads 12 --seq 1024 --head-dim 64"),
-        Size(f"--batch 4 --heads 16 --seq 4096 --head-dim 128 {SIZED}"),
-        Size(f"--batch 4 --heads 16 --seq 4096 --head-dim 128 --full {SIZED}"),
-        Size("--part joint --m 4096 --n 4096 --k 64"),
-        Size("--part backward --batch 8 --heads 12 --seq 1024 --head-dim 64"),
-        Size("--part backward --batch 8 --heads 12 --seq 1024 --head-dim 64 --full"),
-        Size("--part backward --batch 2 --heads 12 --seq 4096 --head-dim 64", last=2),
-        Size("--part backward --batch 4 --heads 16 --seq 2048 --head-dim 128", last=2),
-        Size("--part joint --m 1024 --n 3072 --k 768"),  # an MLP: GPT-2's,
-        Size("--part joint --m 128 --n 16384 --k 4096"),  # and the article's
-    ],
-    "06_tiles": [  # the last step of the road beside larger tiles
-        *[Size(f"--batch 4 --heads 16 --seq 4096 --head-dim {size} --kernel two_buffers --kernel larger_tiles "
-               "--kernel outer_products") for size in (32, 64, 128)],
-    ],
-    "06_lengths": [  # always 8192 tokens
-        *[Size(f"--batch {8192 // seq} --heads 12 --seq {seq} --head-dim 64 {SIZED}")
-          for seq in (128, 256, 512, 1024, 2048, 4096, 8192)],
-    ],
-    "06_head_sizes": [
-        *[Size(f"--batch 2 --heads 32 --seq 2048 --head-dim {size} {SIZED}") for size in (40, 64, 80, 96, 112, 128)],
-        *[Size(f"--batch 2 --heads 32 --seq 2048 --head-dim {size} {LARGE}") for size in (192, 256)],
-        # Few queries in all: too few blocks of 128.
-        Size(f"--batch 1 --heads 8 --seq 333 --head-dim 64 {SIZED}"),
-        Size(f"--batch 1 --heads 8 --seq 128 --head-dim 64 {SIZED}"),
-        Size(f"--batch 1 --heads 12 --seq 1024 --head-dim 64 {SIZED}"),
-    ],
-    **{f"06_{part}": [
-        *[Size(f"--part {part} --batch 4 --heads {heads} --seq 4096 --head-dim {size}{full}")
-          for heads, size in ((16, 128), (32, 64)) for full in (" --full", "")],
-        Size(f"--part {part} --batch 8 --heads 12 --seq 1024 --head-dim 64"),
-        *[Size(f"--part {part} --batch 4 --heads 16 --seq 4096 --head-dim {size}{full}", last=1)
-          for size in (96, 192, 256) for full in (" --full", "")],
-        *[Size(f"--part {part} --batch 4 --heads 32 --kv-heads 8 {lengths} --head-dim 128{full}", last=1)
-          for lengths in ("--seq 1000", "--seq 1000 --seq-kv 4096") for full in (" --full", "")],
-    ] for part in ("tensor_cores", "hopper")},
-    "06_decoding": [
-        *[Size(f"--batch 8 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 4096 --head-dim 128 {DECODING}")
-          for queries in (1, 2, 4, 8, 16)],
-        *[Size(f"--batch 8 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 16384 --head-dim 128", last=2)
-          for queries in (1, 4, 16)],
-        *[Size(f"--batch 1 --heads 32 --kv-heads 8 --seq 1 --seq-kv {keys} --head-dim 128", last=2)
-          for keys in (4096, 16384, 131072)],
-        *[Size(f"--batch 1 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 131072 --head-dim 128", last=2)
-          for queries in (4, 16)],
-    ],
+    "01": sizes("01", "--m 4096 --n 4096 --k 4096"),
+    "02": sizes("02", *PRODUCTS),
+    "02_faster": sizes("02/faster", *PRODUCTS),
+    "02_any_shape": sizes("02/any_shape", *PRODUCTS),
+    "02_shapes": sizes("02/any_shape", *[f"--m {m} --n {n} --k {k}" for m, n, k in (
+        (1, 4096, 4096), (1, 8192, 8192), (1, 4097, 4099), (8, 8192, 8192), (32, 4096, 4096), (64, 4096, 11008),
+        (100, 100, 100000), (128, 128, 65536), (257, 4099, 3001), (300, 5000, 2500), (4097, 500, 999),
+        (8191, 511, 1025), (16384, 96, 8192), (20000, 64, 20000))], last=4),
+    "02_rows": sizes("02/any_shape", *[f"--m {2**i} --n 4096 --k 4096" for i in range(11)], last=1),
+    "02_tensor_cores": bf16_products("02/tensor_cores"),
+    "02_hopper": bf16_products("02/hopper"),
+    "02_tf32": sizes("02/tf32", *[f"--m {m} --n {n} --k {k}" for m, n, k in (
+        (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (1000, 3000, 777))]),
+    "03": sizes("03", *MASKS),
+    "03_block_lists": sizes("03/block_lists", *MASKS),
+    "03_nearest": sizes("03/nearest", *[f"--m 16384 --n {n} --d {d}{how}" for n, d, how in (
+        (16384, 64, " --product"), (16384, 64, ""), (16384, 64, " --neighbours 10"), (16384, 100, " --neighbours 10"),
+        (100000, 64, " --neighbours 10"), (16384, 64, " --neighbours 100"))]),
+    "04": sizes("04", *ROWS),
+    "04_long_rows": sizes("04/long_rows", *ROWS),
+    "04_odd": [*sizes("04", *ODD_ROWS, last=2), *sizes("04/long_rows", *ODD_ROWS)],
+    "05": sizes("05", *[f"--batch 8 --seq 1024 --channels 768 --heads 12{how}" for how in ("", " --tf32")]),
+    "05_strips": sizes("05/strips", "--batch 8 --seq 1024 --channels 768 --heads 12"),
+    "06": sizes("06", ATTENTION),
+    "06_faster": [*sizes("06/faster", ATTENTION), *sizes("06/faster", *LONG_ATTENTION, last=1)],
+    "06_any_shape": [*sizes("06/any_shape", ATTENTION),
+                     *sizes("06/any_shape", *[each + SIZED for each in LONG_ATTENTION])],
+    "06_tiles": [*sizes("06", *TILES, last=1),
+                 *sizes("06/faster", *[each + " --kernel larger_tiles --kernel outer_products" for each in TILES])],
+    "06_lengths": sized(LENGTHS),
+    "06_head_sizes": [*sized([*HEAD_SIZES, *FEW_BLOCKS]), *sizes("06/any_shape", *[
+        f"--batch 2 --heads 32 --seq 2048 --head-dim {size}{LARGE}" for size in (192, 256)])],
+    "06_decoding": [*sizes("06/faster", *DECODING, last=1), *sizes("06/any_shape", *DECODING, last=4),
+                    *sizes("06/any_shape", *LONG_DECODING, last=2)],
+    "06_joint": sizes("06/joint", "--m 4096 --n 4096 --k 64", "--m 1024 --n 3072 --k 768",  # an MLP: GPT-2's,
+                      "--m 128 --n 16384 --k 4096"),  # and the article's
+    "06_backward": [*sizes("06/backward", ATTENTION, ATTENTION + " --full"),
+                    *sizes("06/backward", "--batch 2 --heads 12 --seq 4096 --head-dim 64",
+                           "--batch 4 --heads 16 --seq 2048 --head-dim 128", last=2)],
+    "06_tensor_cores": bf16_attention("06/tensor_cores"),
+    "06_hopper": bf16_attention("06/hopper"),
 }
 
-
-TORCH_PARTS = ("--part backward", "--part nearest", "--part tensor_cores", "--part hopper")  # of which bench_torch.py has rows
+NOT_IN_TORCH = ("02/tf32", "05/strips", "06/joint")  # bench_torch.py has no rows of them
 
 
 def rows_of(command, table):
@@ -171,16 +145,18 @@ def add_torch(found, words):
 
 def bench(name, with_torch, table):
     """Writes one file. Was everything right?"""
-    number, rows, origin = name[:2], [], project.origin()
-    program = project.built_program(number, "gpu")
+    rows, origin, in_torch = [], project.origin(), set()
     for size in SIZES[name]:
-        options = size.options
-        for step in project.last_steps(program, options, size.last) if size.last else []:
+        word, _, options = size.line.partition(" ")
+        problem = options.partition(" --kernel")[0]
+        program = project.built_program(word, "gpu")
+        for step in project.last_steps(program, size.last) if size.last else []:
             options += f" --kernel {step}"
         print(flush=True)
         found = rows_of([program, *options.split()], table)
-        if found is not None and with_torch and ("--part" not in options or options.startswith(TORCH_PARTS)):
-            found = add_torch(found, [number, *options.split()])
+        if found is not None and with_torch and word not in NOT_IN_TORCH and problem not in in_torch:
+            in_torch.add(problem)
+            found = add_torch(found, [word, *options.split()])
         if found is None:
             return False
         rows += [row | {"options": options} | origin for row in found]
@@ -196,13 +172,14 @@ def has_torch():
 
 
 def files_of(word):
-    """The files of a chapter, or the one file that is named."""
+    """The files of a chapter and its parts, of a part, or the one file that is named."""
     if word in SIZES and len(word) > 2:
         return [word]
-    chapter = project.chapter(word).name
-    if chapter[:2] not in SIZES:
-        die(f"there are no standard sizes for {chapter}")
-    return [name for name in SIZES if name.startswith(chapter[:2])]
+    folder = project.find_ladder(word)
+    wanted = project.short_name(folder)
+    files = [name for name, lines in SIZES.items()
+             if any(f"{size.line.split()[0]}/".startswith(f"{wanted}/") for size in lines)]
+    return files or die(f"there are no standard sizes for {project.label(folder)}")
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """PyTorch's rows of a chapter's table: the same problem, timed in the same way.
 
-usage: common/tools/bench_torch.py NN [the chapter's size options] [--csv FILE]
+usage: common/tools/bench_torch.py NN[/part] [the chapter's size options] [--csv FILE]
 
 Prints a line for each routine, and writes the columns of the programs' --csv. A result is compared with
 PyTorch's own in float64 on a part of the batch, and only what is right is timed: median of --repeats runs
@@ -29,12 +29,11 @@ HEADS = (
 
 def options(words):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("chapter", choices=["01", "02", "03", "04", "05", "06"])
+    parser.add_argument("chapter", choices=list(ROUTINES))
     parser.add_argument("--neighbours", type=int, default=1)
     parser.add_argument("--product", action="store_true")
     for name in "m n k d batch rows cols seq seq_kv channels heads kv_heads head_dim".split():
         parser.add_argument("--" + name.replace("_", "-"), type=int)
-    parser.add_argument("--part", help="of the chapter: 02 and 06 have rows for tensor_cores and hopper, 03 for nearest, 06 for backward")
     parser.add_argument("--mask", default="causal")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--tf32", action="store_true")
@@ -257,19 +256,16 @@ def attention_backward(o):
         torch.use_deterministic_algorithms(False)
 
 
-ROUTINES = {
-    "01": matmul,
-    "02": matmul,
-    "02 tensor_cores": matmul_bf16,
-    "02 hopper": matmul_bf16,
-    "03": masked_bmm,
-    "03 nearest": nearest,
-    "04": softmax,
+ROUTINES = {  # by the chapter or part whose table they stand beside
+    **dict.fromkeys(["01", "02", "02/faster", "02/any_shape"], matmul),
+    **dict.fromkeys(["02/tensor_cores", "02/hopper"], matmul_bf16),
+    **dict.fromkeys(["03", "03/block_lists"], masked_bmm),
+    "03/nearest": nearest,
+    **dict.fromkeys(["04", "04/long_rows"], softmax),
     "05": unfused_attention,
-    "06": flash_attention,
-    "06 tensor_cores": flash_attention_bf16,
-    "06 hopper": flash_attention_bf16,
-    "06 backward": attention_backward,
+    **dict.fromkeys(["06", "06/faster", "06/any_shape"], flash_attention),
+    **dict.fromkeys(["06/tensor_cores", "06/hopper"], flash_attention_bf16),
+    "06/backward": attention_backward,
 }
 
 
@@ -281,8 +277,8 @@ def largest_error(got, want):
     return (got.double() - want)[finite].abs().max().item()
 
 
-NEEDED = {  # by the routine's chapter, and where a part takes other sizes, by the part
-    "01": ["m", "n", "k"], "02": ["m", "n", "k"], "03": ["batch", "m", "n", "k"], "03 nearest": ["m", "n", "d"],
+NEEDED = {  # by the chapter, and where a part takes other sizes, by the part
+    "01": ["m", "n", "k"], "02": ["m", "n", "k"], "03": ["batch", "m", "n", "k"], "03/nearest": ["m", "n", "d"],
     "04": ["rows", "cols"], "05": ["batch", "seq", "channels", "heads"], "06": ["batch", "heads", "seq", "head_dim"],
 }
 
@@ -290,10 +286,7 @@ NEEDED = {  # by the routine's chapter, and where a part takes other sizes, by t
 def measure(words):
     """The rows of one problem, as the program's --csv has them, and whether all are right. Prints them, too."""
     o = options(words)
-    what = f"{o.chapter} {o.part or ''}".strip()
-    if what not in ROUTINES:
-        sys.exit(f"bench_torch.py has no rows for part {o.part} of chapter {o.chapter}")
-    missing = [name for name in NEEDED.get(what, NEEDED[o.chapter]) if getattr(o, name) is None]
+    missing = [name for name in NEEDED.get(o.chapter, NEEDED[o.chapter[:2]]) if getattr(o, name) is None]
     if missing:
         sys.exit("bench_torch.py needs the sizes that are missing: --" + ", --".join(missing).replace("_", "-"))
     if not torch.cuda.is_available():
@@ -304,7 +297,7 @@ def measure(words):
     problem = " ".join(word for word in words[1:] if word != "--csv" and word != o.csv)
     device = f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}"
     lines, all_right = [], True
-    for name, call, part, want, allowed, flop, size, *message in ROUTINES[what](o):
+    for name, call, part, want, allowed, flop, size, *message in ROUTINES[o.chapter](o):
         error = largest_error(part(call()), want)
         right = error <= allowed
         all_right &= right

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`./learn break 02`: broken/ becomes a copy of the chapter in which one thing is wrong. docs/mistakes.md says more."""
+"""`./learn break 02`, `./learn break 02/hopper`: broken/ becomes a copy of the chapter in which one thing is wrong. docs/mistakes.md says more."""
 import argparse
 import base64
 import difflib
@@ -9,7 +9,8 @@ import random
 import shutil
 import sys
 
-from mistakes import ROOT, Problem, chapter_named, files_of, mistakes_of
+import project
+from mistakes import ROOT, Problem, files_of, mistakes_in
 
 BROKEN = ROOT / "broken"
 # Holds the checksum of what was put into broken/, and what --reveal tells: in base64, so that no search stumbles on it.
@@ -41,23 +42,25 @@ def make(mistake):
 
 
 def break_chapter(word, again, seed):
-    chapter = chapter_named(word)
+    folder = project.find_ladder(word)
+    name = project.short_name(folder)
     if SECRET.exists() and not again and told()[0] != checksum():
         raise Problem("broken/ has your edits, which a new mistake would overwrite: ./learn break --again "
-                      f"{chapter.name[:2]} does so, ./learn break --reveal tells what was wrong")
+                      f"{name} does so, ./learn break --reveal tells what was wrong")
     if BROKEN.exists() and not SECRET.exists():
         raise Problem("broken/ was not made by ./learn break: move it away")
     # Yours may be an edited chapter: take what still fits.
-    candidates = [mistake for mistake in mistakes_of(chapter) if not mistake.problems]
+    candidates = [mistake for mistake in mistakes_in(folder) if mistake.folder == folder and not mistake.problems]
     if not candidates:
-        raise Problem(f"no mistake fits {chapter.name} as it is now: was it edited?")
+        raise Problem(f"no mistake fits {project.label(folder)} as it is now: was it edited?")
     make(candidates[seed % len(candidates)])
+    broken = "broken" + name[2:]
     print(f"""\
-broken/ is now a copy of {chapter.name} in which one thing is wrong. Find it:
+broken/ is now a copy of {project.label(folder).split("/")[0]} in which one thing{name[2:] and f" of {name[3:]}"} is wrong. Find it:
 
-  ./learn test broken       which sizes fail, and what the checks say
-  ./learn run broken        the program; its options are those of the chapter
-  ./learn profile broken    the work that each line does
+  ./learn test {broken}       which sizes fail, and what the checks say
+  ./learn run {broken}        the program; its options are those of the chapter
+  ./learn profile {broken}    the work that each line does
 
 Edit the files in broken/ until the tests pass. ./learn break --reveal tells what it was.
 On a GPU some mistakes show only now and then: --cpu checks every access.""")

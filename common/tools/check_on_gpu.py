@@ -10,7 +10,8 @@ matmul_in_python.csv (common/tools/matmul_in_python.py). Beside them go what bec
 commit. RESULTS overrides the folder, COMMIT what git says. CMAKE_ARGS holds further options for the configure step,
 SANITIZERS the tools to use, JOBS how many of them at once, SANITIZE_SECONDS how long each may take. racecheck takes
 longest: of some chapters it looks at one step at a time, and at fewer shapes of a step that is late. PARTS, such as
-"02/hopper 06/hopper", takes these parts' tests alone, step by step, and keeps what is said in sanitizers_of_parts.txt.
+"02 02/hopper", takes these chapters' and parts' tests alone, step by step, and keeps what is said in
+sanitizers_of_parts.txt.
 """
 import importlib.util
 import os
@@ -31,7 +32,6 @@ SECONDS = int(os.environ.get("SANITIZE_SECONDS", "300"))
 LEFT_OUT = ["~[large]", "~[values]", "~[timing]", "~[program]"]
 LEFT_OUT_OF_COMMON = ["~[chapter]"]
 STEP_BY_STEP = ["02", "03", "06"]  # under racecheck, which takes longer than SECONDS for all steps together
-TESTS_OF = {"tensor_cores": "tensor cores:*", "tf32": "TF32:*", "hopper": "hopper:*"}  # of a part, by their names
 OF_LARGER_SHAPES = "~[shapes]"  # left out where it takes longer for one
 
 
@@ -50,11 +50,12 @@ def test():
 
 
 def tests_of(name):
-    """The test program of a room, of a chapter, or of an exercise, "02/transpose", with our solution."""
-    if "/" in name:
+    """The test program of a room, of a chapter, of a part, "02_tiled_matmul/hopper", or of an exercise,
+    "02/transpose", with our solution."""
+    if "/" in name and not (project.ROOT / name).is_dir():
         number, short = name.split("/")
         return next(project.ROOT.glob(f"build/gpu/{number}_*/exercises/*_{short}/solution"))
-    return project.ROOT / "build/gpu" / (name if name[0].isdigit() else "common") / f"{name}_tests"
+    return project.ROOT / "build/gpu" / (name if name[0].isdigit() else "common") / f"{name.replace('/', '_')}_tests"
 
 
 def keep(file, records):
@@ -81,8 +82,8 @@ def large():
     """The tests tagged [large], one by one. `test` leaves out those that must be asked for: they need 20 GB of device
     memory, for arrays of more than 2^31 elements, and alone see an index of 32 bits."""
     records = []
-    for chapter in project.chapters():
-        program = tests_of(chapter.name)
+    for name in map(project.label, project.ladders()):
+        program = tests_of(name)
         listed = subprocess.run([program, "--list-tests", "--verbosity", "quiet", "[large]"], stdout=subprocess.PIPE,
                                 text=True, check=True).stdout
         for test in listed.splitlines():
@@ -90,7 +91,7 @@ def large():
             ran = subprocess.run([program, re.sub(r"([,\[\]\\*])", r"\\\1", test)], stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True, errors="replace")
             summaries = re.findall(r"All tests passed.*|test cases:.*", ran.stdout)
-            records.append(f"{chapter.name:22} {test}: {summaries[-1] if summaries else 'no answer'}, "
+            records.append(f"{name:22} {test}: {summaries[-1] if summaries else 'no answer'}, "
                            f"{time.monotonic() - began:.0f} s  (exit {ran.returncode})")
             print(records[-1], flush=True)
             if ran.returncode:
@@ -99,17 +100,16 @@ def large():
 
 
 def steps_of(name):
-    """The steps of a chapter and of its parts, by name: TUTORIAL_STEP takes all of one name. "" is all there are."""
-    if name[:2] not in STEP_BY_STEP or "/" in name:
-        return [""]
+    """The steps of a chapter or a part, by name. "" is all there are."""
     folder = project.ROOT / name
-    folders = [folder, *(folder / part for part in project.parts(folder))]
-    return list(dict.fromkeys(step.name for place in folders for step in project.steps(place)))
+    if name[:2] not in STEP_BY_STEP or folder not in project.ladders():
+        return [""]
+    return [step.name for step in project.steps(folder)]
 
 
-def sanitize_one(name, tool, step="", less=(), part=""):
+def sanitize_one(name, tool, step="", less=()):
     """Prints the line for the record, and what was found. Launches that tests mean to fail are no errors of ours."""
-    less = list(less) + ([TESTS_OF[part]] if part else [])
+    less = list(less)
     command = ["compute-sanitizer", "--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9",
                tests_of(name), *LEFT_OUT, *less, *(LEFT_OUT_OF_COMMON if name == "common" else [])]
     try:
@@ -119,9 +119,9 @@ def sanitize_one(name, tool, step="", less=(), part=""):
     except subprocess.TimeoutExpired as late:
         status, said = 124, (late.stdout or b"").decode(errors="replace")
     if status == 124 and step and OF_LARGER_SHAPES not in less:
-        return sanitize_one(name, tool, step, [OF_LARGER_SHAPES], part)
+        return sanitize_one(name, tool, step, [OF_LARGER_SHAPES])
     summaries = re.findall(r"(?:ERROR|RACECHECK) SUMMARY.*", said)
-    what = " ".join(filter(None, [name, part, step, *(tag for tag in less if tag.startswith("~"))]))
+    what = " ".join(filter(None, [name, step, *(tag for tag in less if tag.startswith("~"))]))
     record = f"{what:22} {tool:10} {summaries[-1] if summaries else ''}  (exit {status})"
     print(record, flush=True)
     if status:
@@ -133,12 +133,11 @@ def sanitize_one(name, tool, step="", less=(), part=""):
 def sanitize():
     """A few at once: each keeps a core busy for longer than it keeps the GPU."""
     if parts := os.environ.get("PARTS", "").split():
-        folders = [project.chapter(number) / part for number, part in (name.split("/") for name in parts)]
-        runs = [(folder.parent.name, tool, step.name, (), folder.name) for folder in folders for tool in TOOLS
-                for step in project.steps(folder)]
+        runs = [(project.label(folder), tool, step.name) for folder in map(project.find_ladder, parts)
+                for tool in TOOLS for step in project.steps(folder)]
         with ThreadPoolExecutor(int(os.environ.get("JOBS", "4"))) as pool:
             return keep_each("sanitizers_of_parts.txt", pool.map(sanitize_one, *zip(*runs)))
-    names = ["common", "simulator", *(chapter.name for chapter in project.chapters()),
+    names = ["common", "simulator", *map(project.label, project.ladders()),
              *(exercise.name for exercise in exercises.exercises())]
     runs = [(name, tool, step) for name in names for tool in TOOLS
             for step in (steps_of(name) if tool == "racecheck" else [""])]

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Shows a step of a chapter beside the one before it, or beside another.
 
-usage: ./learn diff CHAPTER STEP [OTHER] [--part NAME] [--kernel]
+usage: ./learn diff CHAPTER STEP [OTHER] [--kernel]     CHAPTER: 02, or a part of it: 02/hopper
        ./learn diff CHAPTER              all steps: their length, and how much each changes
        common/tools/diff_steps.py --json all steps of all chapters with their differences, for the site
+A part's first step stands beside the one that the part goes on from; OTHER may be in another ladder: faster/alpha_beta.
 --kernel leaves out the header comment and the launcher: only what runs on the device is compared.
 """
 import argparse
@@ -68,6 +69,12 @@ def longest_function(lines):
         if any(re.search("__global__|__device__", line) for line in lines[first:last]):
             lengths.append(last - first)
     return max(lengths)
+
+
+def steps_with_the_one_before(folder):
+    """Of a ladder; of a part's first step that is the one that the part goes on from."""
+    steps, border = project.steps(folder), project.step_before(folder)
+    return zip(steps, [border and border[1], *steps])
 
 
 # ---- the difference
@@ -217,92 +224,81 @@ def as_data(step, before):
 
 
 def all_as_data():
-    found = {}
-    for chapter in project.chapters():
-        for folder in [chapter, *(chapter / part for part in project.parts(chapter))]:
-            steps = project.steps(folder)
-            found[str(folder.relative_to(project.ROOT))] = [
-                as_data(step, before) for step, before in zip(steps, [None, *steps])]
-    return found
+    return {project.label(folder): [as_data(step, before) for step, before in steps_with_the_one_before(folder)]
+            for folder in project.ladders()}
 
 
 # ---- the command line
 
 
 def table(folder):
-    print(f"{folder.relative_to(project.ROOT)}")
+    border = project.step_before(folder)
+    after = f", which goes on from {project.short_name(border[0])} {border[1].name}" if border else ""
+    print(f"{project.label(folder)}{after}")
     print(f"  {'step':28} lines  longest function  changed  and comments, blank lines")
-    before = None
-    for step in project.steps(folder):
+    for step, before in steps_with_the_one_before(folder):
         lines = step.path.read_text().splitlines()
         text = f"  {step.number:2} {step.name:25} {len(lines):5}  {longest_function(lines) or '–':>16}"
         if before:
-            code, comments = count(compare(before, lines))
+            code, comments = count(compare(before.path.read_text().splitlines(), lines))
             text += f"  {code:7}  {comments:23}"
             if len(lines) > LONG and code + comments > MANY:
                 text += f"  ← over {LONG} lines, and over {MANY} changed"
         print(text)
-        before = lines
 
 
 def is_called(step, word):
     return word in (step.name, str(step.number), step.path.name, step.path.stem)
 
 
-def folder_with(chapter, word):
-    """The chapter's folder; that of the part that alone has such a step, if the chapter itself has none."""
-    parts = [chapter / part for part in project.parts(chapter)]
-    having = [folder for folder in [chapter, *parts] if any(is_called(step, word) for step in project.steps(folder))]
-    if chapter in having or not having:
-        return chapter
-    if len(having) > 1:
-        die(f"'{word}' is a step of parts {', '.join(folder.name for folder in having)}; choose one with --part")
-    return having[0]
-
-
 def find(folder, word):
-    """The position of a step, by its name or number."""
-    steps = project.steps(folder)
-    for i, step in enumerate(steps):
-        if is_called(step, word):
-            return i
-    names = [step.name for step in steps]
-    hint = f"it is a part, so say --part {word}, or " if word in project.parts(folder) else project.did_you_mean(word, names)
-    die(f"there is no step '{word}' in {folder.relative_to(project.ROOT)}; {hint}"
-        f"choose from {', '.join(names)}")
+    """The folder and the position of a step, by its name or number: in this ladder, or if it has none, in the one of
+    its chapter's that has such a step. part/step names that ladder, too."""
+    chapter = folder if re.match("[0-9]", folder.name) else folder.parent
+    part, slash, name = word.rpartition("/")
+    if slash:
+        folder, word = (chapter / part).resolve(), name
+        if folder not in project.ladders(chapter):
+            die(f"{chapter.name} has no part '{part}'")
+    having = [(place, i) for place in ([folder] if slash else project.ladders(chapter))
+              for i, step in enumerate(project.steps(place)) if is_called(step, word)]
+    here = [found for found in having if found[0] == folder]
+    if here or len(having) == 1:
+        return (here or having)[0]
+    if having:
+        die(f"'{word}' is a step of {' and of '.join(project.short_name(place) for place, _ in having)}: "
+            f"say ./learn diff {project.short_name(having[0][0])} {word}")
+    names = [step.name for step in project.steps(folder)]
+    hint = (f"it is a part, so say ./learn diff {project.short_name(chapter)}/{word}, or "
+            if folder == chapter and word in project.parts(chapter) else project.did_you_mean(word, names))
+    return die(f"there is no step '{word}' in {project.label(folder)}; {hint}choose from {', '.join(names)}")
 
 
 def main():
     if sys.argv[1:] == ["--json"]:
         json.dump(all_as_data(), sys.stdout)
         return
-    usage = "./learn diff CHAPTER [STEP [OTHER]] [--part NAME] [--kernel]"
+    usage = "./learn diff CHAPTER [STEP [OTHER]] [--kernel]"
     parser = argparse.ArgumentParser(prog="./learn diff", add_help=False, usage=usage)
     parser.add_argument("chapter")
     parser.add_argument("step", nargs="?")
     parser.add_argument("other", nargs="?")
-    parser.add_argument("--part")
     parser.add_argument("--kernel", action="store_true")
     words = parser.parse_intermixed_args()
-    chapter = project.chapter(words.chapter)
-    parts = project.parts(chapter)
-    if words.part and words.part not in parts:
-        die(f"{chapter.name} has no part '{words.part}'; {project.did_you_mean(words.part, parts)}" +
-            (f"choose from {', '.join(parts)}" if parts else "leave --part out"))
-    folder = chapter / (words.part or "")
+    folder = project.find_ladder(words.chapter)
     if not words.step:
-        for each in [folder] if words.part else [chapter, *(chapter / part for part in parts)]:
+        for each in project.ladders(folder) if folder in project.chapters() else [folder]:
             table(each)
         return
-    folder = folder if words.part else folder_with(chapter, words.step)
-    steps = project.steps(folder)
-    at = find(folder, words.step)
+    place, at = find(folder, words.step)
+    step, before = list(steps_with_the_one_before(place))[at]
     if words.other:
-        show(steps[find(folder, words.other)], steps[at], words.kernel)
-    elif at == 0:
-        print(f"{steps[0].name} is the first step: there is none before it.")
+        there, at = find(place, words.other)
+        show(project.steps(there)[at], step, words.kernel)
+    elif before:
+        show(before, step, words.kernel)
     else:
-        show(steps[at - 1], steps[at], words.kernel)
+        print(f"{step.name} is the first step: there is none before it.")
 
 
 if __name__ == "__main__":

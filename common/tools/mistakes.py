@@ -2,7 +2,7 @@
 """The planted mistakes of the chapters. docs/mistakes.md: what they are for, and how a mistakes.txt is written.
 
 usage: mistakes.py validate                   is each entry complete, and does its old text match once?
-       mistakes.py list [CHAPTER]             what there is
+       mistakes.py list [CHAPTER | PART]      what there is
 and for the build (common/cmake/Mistakes.cmake), where LIST is a mistakes.txt and NAME an entry in it:
        mistakes.py cmake LIST                 a line for each mistake of a list: NAME and the files it changes
        mistakes.py apply LIST NAME FOLDER     writes these files into FOLDER
@@ -15,7 +15,8 @@ from pathlib import Path
 
 import mistake_reports
 import page_outputs
-from project import ROOT, chapters, find_chapter, no_chapter
+import project
+from project import ROOT, chapters
 
 FIELDS = ("name", "seen", "check", "line", "says", "tests", "file")
 NEEDED_BY = {**dict.fromkeys(("race", "init", "bounds", "barrier", "endless", "launch"), "line"),
@@ -152,12 +153,6 @@ def chapter_of(path):
     return path.parent if re.match("[0-9][0-9]_", path.parent.name) else path.parent.parent
 
 
-def chapter_named(word):
-    if folder := find_chapter(word):
-        return folder
-    raise Problem(no_chapter(word, "./learn lists them"))
-
-
 def files_of(folder):
     """The files below a folder, by their paths in it."""
     return sorted(os.path.relpath(path, folder) for path in folder.rglob("*") if path.is_file())
@@ -209,15 +204,21 @@ def validate():
     print(f"{len(mistakes)} mistakes are as they should be")
 
 
+def mistakes_in(folder):
+    """Those of a part alone, or of a chapter and its parts."""
+    chapter = folder if folder in chapters() else folder.parent
+    return [mistake for mistake in mistakes_of(chapter) if folder in (chapter, mistake.folder)]
+
+
 def show_list(word=""):
-    for chapter in [chapter_named(word)] if word else chapters():
+    for folder in [project.find_ladder(word)] if word else chapters():
         heading = ""
-        for mistake in mistakes_of(chapter):
+        for mistake in mistakes_in(folder):
             if heading != (heading := os.path.relpath(mistake.folder, ROOT)):
                 print(heading)
             print(f"  {mistake.id:34} {mistake.field.get('check', ''):8} {mistake.field.get('name', '')}")
         if word and not heading:
-            raise Problem(f"{chapter.name} has no mistakes")
+            raise Problem(f"{project.label(folder)} has no mistakes")
 
 
 def show_cmake(path):
@@ -248,6 +249,7 @@ def check(path, name, program):
 
 
 if __name__ == "__main__":
+    project.program = "learn"
     commands = {"validate": validate, "list": show_list, "cmake": show_cmake, "apply": apply, "check": check}
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)

@@ -13,11 +13,12 @@ import project
 LINE = re.compile(r"^// H200 +([\d.]+) ms\b(?:.*?, ([\d.]+) % of ([^;\n]*))?", re.M)
 
 
-def rows_of(chapter, part):
+def rows_of(folder):
     """The measured rows of a chapter's own problem, or of a part's."""
-    for path in sorted((page_tables.RESULTS / "NVIDIA_H200").glob(f"{chapter.name[:2]}*.csv")):
+    word = project.short_name(folder)
+    for path in sorted((page_tables.RESULTS / "NVIDIA_H200").glob(f"{word[:2]}*.csv")):
         for row in project.read_csv(path):
-            if row.get("median_ms") and re.findall(r"--part (\S+)", row["options"]) == part:
+            if row.get("median_ms") and page_tables.ladder_of(row) == word:
                 yield path, row
 
 
@@ -48,9 +49,8 @@ def names(words, row):
 
 
 def problems():
-    for chapter in project.chapters():
-        for part in [[], *([name] for name in project.parts(chapter))]:
-            rows = list(rows_of(chapter, part))
-            for step in project.steps(chapter.joinpath(*part)):
-                for problem in step_problems(step, rows):
-                    yield f"{step.path.relative_to(project.ROOT)}: its header's {problem}"
+    for folder in project.ladders():
+        rows = list(rows_of(folder))
+        for step in project.steps(folder):
+            for problem in step_problems(step, rows):
+                yield f"{step.path.relative_to(project.ROOT)}: its header's {problem}"

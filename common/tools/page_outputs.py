@@ -29,10 +29,9 @@ def command(words):
             return [project.built_program(words[2], "cpu"), *words[3:]]
         case ["./learn", "profile"]:
             rest = words[3:]
-            part = [rest.pop(0), rest.pop(0)] if rest[:1] == ["--part"] else []
             if rest and not rest[0].startswith("-"):
                 rest.insert(0, "--kernel")
-            return [project.built_program(words[2], "cpu"), *part, "--profile", *rest]
+            return [project.built_program(words[2], "cpu"), "--profile", *rest]
         case ["./learn", "diff"]:
             return [sys.executable, project.ROOT / "common/tools/diff_steps.py", *words[2:]]
     raise ValueError(f"a page shows the output of a command that no test runs: {' '.join(words)}")

@@ -5,13 +5,14 @@ A page says between two comments what stands there; FILE is below docs/results:
                                                    of ./learn bench, a line a step: milliseconds, speed beside the
                                                    vendor's row or ROW, part of the bound, and what proves it: up to
                                                    two counters of figures.csv (STEP_kernel's)
-  <!-- times from FILE [part NAME] [sizes 1 3 4] [of ROW] -->
+  <!-- times from FILE [sizes 1 3 4] [of ROW] -->
                                                    a line a step, a column a size: milliseconds, and the speed beside
                                                    the vendor's row, or ROW
   <!-- sizes from FILE of STEP -->                 a line a size: FLOP per byte, milliseconds, GFLOP/s, GB/s, and whether
                                                    memory or arithmetic bounds it
-  <!-- counters from FILE [part NAME]: issue_percent, dispatch_stall -->
-                                                   of common/tools/profile_steps.py figures, for this chapter
+  <!-- counters from FILE: issue_percent, dispatch_stall -->
+                                                   of common/tools/profile_steps.py figures, for the page's chapter
+                                                   or part
   <!-- sanitizers from FILE -->                    how many mistakes each tool of compute-sanitizer reports
   <!-- end of table -->
 """
@@ -34,13 +35,13 @@ def percent(part):
 
 def problem(options):
     """--m 4096 --n 4096 --kernel a -> m 4096, n 4096"""
-    options = re.sub(r" *--(kernel|part) \S*", "", options).strip()
+    options = re.sub(r" *--kernel \S*", "", options).strip()
     return options.replace(" --", ", ").removeprefix("--")
 
 
-def of_part(rows, part):
-    """The rows of a part; of the chapter's own problem for None."""
-    return [row for row in rows if re.findall(r"--part (\S+)", row["options"]) == ([part] if part else [])]
+def ladder_of(row):
+    """02, or 02/hopper: the chapter or part whose program wrote a row."""
+    return re.sub("^(..)[^/]*", r"\1", row["chapter"])
 
 
 def whole_of(rows, other):
@@ -51,10 +52,10 @@ def whole_of(rows, other):
     return None
 
 
-def times(path, part, sizes, other):
+def times(path, sizes, other):
     """A line a step, a column a size."""
     by_size = {}
-    for row in of_part(project.read_csv(path), part):
+    for row in project.read_csv(path):
         if row["kind"] != "kernel" and (row["kind"] != "stage" or row["step"] == other):
             by_size.setdefault(problem(row["options"]), []).append(row)
     if not by_size:
@@ -93,7 +94,7 @@ def sizes_of(path, step):
                             table, "r" * (len(varied) + 4) + "l")
 
 
-def steps(path, chapter, options, other, names):
+def steps(path, options, other, names):
     """A line a step: number and name, ms, of the yardstick, of the bound, and counters."""
     rows = [row for row in project.read_csv(path) if row["options"] == options and row["kind"] != "kernel"]
     rows = [row for row in rows if row["kind"] != "stage" or row["step"] == other]
@@ -101,9 +102,10 @@ def steps(path, chapter, options, other, names):
         raise ValueError(f"there is no line with {options} in {path}")
     whole = whole_of(rows, other)
     yardstick = other or next((row["step"] for row in rows if row["kind"] == "vendor"), "")
+    word = ladder_of(rows[0])
     kernels = {row["kernel"]: row for row in project.read_csv(path.with_name("figures.csv"))
-               if row["chapter"] == chapter and row["options"].startswith(options)}
-    folder = project.ROOT.joinpath(chapter, *re.findall(r"--part (\S+)", options))
+               if ladder_of(row) == word and row["options"].startswith(options)}
+    folder = project.find_ladder(word)
     number, table = 0, []
     for row in rows:
         if not row["median_ms"]:
@@ -163,11 +165,11 @@ def column(name):
     return FIGURES.get(name) or ("stall: " + name.replace("_", " "), of(name))
 
 
-def counters(path, part, chapter, names):
+def counters(path, ladder, names):
     """A line a kernel, a column a figure."""
-    rows = [row for row in of_part(project.read_csv(path), part) if row["chapter"] == chapter]
+    rows = [row for row in project.read_csv(path) if row["chapter"] == ladder]
     if not rows:
-        raise ValueError(f"there is no line of {chapter} in {path}")
+        raise ValueError(f"there is no line of {ladder} in {path}")
     for name in names:
         if name not in FIGURES and name not in rows[0]:
             raise ValueError(f"there is no figure {name}")
@@ -200,18 +202,21 @@ def table(page, marker):
         return [name for name in re.split(", *", words or "") if name]
 
     if match := re.fullmatch(r"steps from (\S+) at (--.*?)(?: of ([^:]*))?(?:: (.*))?", marker):
-        return steps(RESULTS / match[1], chapter_of(page), match[2], match[3], named(match[4]))
-    if match := re.fullmatch(r"times from (\S+)(?: part (\S+))?(?: sizes ([\d ]*\d))?(?: of (.*))?", marker):
-        return times(RESULTS / match[1], match[2], [int(size) for size in (match[3] or "").split()], match[4])
+        return steps(RESULTS / match[1], match[2], match[3], named(match[4]))
+    if match := re.fullmatch(r"times from (\S+)(?: sizes ([\d ]*\d))?(?: of (.*))?", marker):
+        return times(RESULTS / match[1], [int(size) for size in (match[2] or "").split()], match[3])
     if match := re.fullmatch(r"sizes from (\S+) of (\S+)", marker):
         return sizes_of(RESULTS / match[1], match[2])
-    if match := re.fullmatch(r"counters from (\S+)(?: part (\S+))?: (.*)", marker):
-        return counters(RESULTS / match[1], match[2], chapter_of(page), named(match[3]))
+    if match := re.fullmatch(r"counters from (\S+): (.*)", marker):
+        return counters(RESULTS / match[1], ladder_of_page(page), named(match[2]))
     if match := re.fullmatch(r"sanitizers from (\S+)", marker):
         return sanitizers(RESULTS / match[1])
     return None
 
 
-def chapter_of(page):
-    """05_strips.md is about a part of 05_unfused_attention."""
+def ladder_of_page(page):
+    """05_unfused_attention.md is about the chapter's road, 05_strips.md about a part: 05_unfused_attention/strips."""
+    for folder in project.ladders():
+        if page.stem == project.short_name(folder).replace("/", "_"):
+            return project.label(folder)
     return next((chapter.name for chapter in project.chapters() if chapter.name[:3] == page.stem[:3]), page.stem)

@@ -76,7 +76,7 @@ def gbs(file, step, size=""):
 
 
 def of_kernel(kernel, size, chapter):
-    """Its line in figures.csv: of the page's chapter, if there is one."""
+    """Its line in figures.csv: of the page's chapter or part, if there is one."""
     rows = [row for row in project.read_csv(FOLDER / "figures.csv") if row["kernel"] == kernel and is_at(row, size)]
     rows = [row for row in rows if row["chapter"] == chapter] or rows
     if len({row["chapter"] for row in rows}) != 1:
@@ -138,7 +138,7 @@ def text_of(expression, chapter):
 
 def fill(page, text):
     """The text of a page with its numbers as they should be, and what is wrong with those that stay as they are."""
-    chapter, text, problems = page_tables.chapter_of(page), AT_LINE_START.sub(" ", text), []
+    chapter, text, problems = page_tables.ladder_of_page(page), AT_LINE_START.sub(" ", text), []
 
     def filled(match):
         try:

@@ -19,75 +19,89 @@ from pathlib import Path
 
 import project
 
+
+def for_each(ladders, sizes):
+    """The same sizes for a chapter's road and for parts of it."""
+    return [f"{word} {options}" for word in ladders.split() for options in sizes]
+
+
 SIZES = [
     "01 --m 256 --n 128 --k 64",
     "01 --m 257 --n 130 --k 45",
     "01 --m 33 --n 65 --k 100",
     "01 --m 100 --n 96 --k 33",
-    "02 --m 256 --n 256 --k 64",
-    "02 --m 257 --n 131 --k 45",
-    "02 --m 129 --n 130 --k 70",
-    "02 --m 100 --n 60 --k 130",
-    "02 --m 66 --n 68 --k 300",
-    "02 --m 3 --n 70 --k 1100",
-    "02 --part tensor_cores --m 256 --n 256 --k 64",
-    "02 --part tensor_cores --m 257 --n 136 --k 72",
-    "02 --part tensor_cores --m 130 --n 131 --k 45",
-    "02 --part tf32 --m 256 --n 256 --k 64",
-    "02 --part tf32 --m 130 --n 131 --k 45",
-    "03 --batch 1 --m 256 --n 256 --k 64",
-    "03 --batch 2 --m 300 --n 259 --k 45",
-    "03 --batch 1 --m 129 --n 131 --k 100",
-    "03 --batch 3 --m 64 --n 200 --k 7",
-    "03 --part nearest --m 256 --n 512 --d 64 --product",
-    "03 --part nearest --m 130 --n 259 --d 45",
-    "03 --part nearest --m 100 --n 300 --d 33 --neighbours 10",
-    "04 --rows 64 --cols 4096",
-    "04 --rows 37 --cols 1001",
-    "04 --rows 5 --cols 12345",
-    "04 --rows 130 --cols 77",
+    *for_each("02 02/faster 02/any_shape", [
+        "--m 256 --n 256 --k 64",
+        "--m 257 --n 131 --k 45",
+        "--m 129 --n 130 --k 70",
+        "--m 100 --n 60 --k 130",
+        "--m 66 --n 68 --k 300",
+        "--m 3 --n 70 --k 1100",
+    ]),
+    "02/tensor_cores --m 256 --n 256 --k 64",
+    "02/tensor_cores --m 257 --n 136 --k 72",
+    "02/tensor_cores --m 130 --n 131 --k 45",
+    "02/tf32 --m 256 --n 256 --k 64",
+    "02/tf32 --m 130 --n 131 --k 45",
+    *for_each("03 03/block_lists", [
+        "--batch 1 --m 256 --n 256 --k 64",
+        "--batch 2 --m 300 --n 259 --k 45",
+        "--batch 1 --m 129 --n 131 --k 100",
+        "--batch 3 --m 64 --n 200 --k 7",
+    ]),
+    "03/nearest --m 256 --n 512 --d 64 --product",
+    "03/nearest --m 130 --n 259 --d 45",
+    "03/nearest --m 100 --n 300 --d 33 --neighbours 10",
+    *for_each("04 04/long_rows", [
+        "--rows 64 --cols 4096",
+        "--rows 37 --cols 1001",
+        "--rows 5 --cols 12345",
+        "--rows 130 --cols 77",
+    ]),
     "05 --batch 1 --seq 128 --channels 128 --heads 2",
     "05 --batch 2 --seq 51 --channels 36 --heads 3",
     "05 --batch 1 --seq 100 --channels 300 --heads 3",
     "05 --batch 1 --seq 257 --channels 64 --heads 2",
-    "05 --part strips --batch 2 --seq 128 --channels 128 --heads 4 --strip 64",
-    "05 --part strips --batch 2 --seq 51 --channels 36 --heads 3 --strip 25",
-    "05 --part strips --batch 1 --seq 100 --channels 300 --heads 3 --strip 33",
-    "05 --part strips --batch 1 --seq 257 --channels 64 --heads 2 --strip 128",
-    "06 --batch 1 --heads 1 --seq 256 --head-dim 64",
-    "06 --batch 1 --heads 1 --seq 150 --head-dim 40",
-    "06 --batch 1 --heads 2 --seq 77 --head-dim 100",
-    "06 --batch 1 --heads 1 --seq 130 --head-dim 128",
-    "06 --batch 1 --heads 4 --kv-heads 1 --seq 3 --seq-kv 300 --head-dim 136",
-    "06 --part tensor_cores --batch 1 --heads 1 --seq 256 --head-dim 64",
-    "06 --part tensor_cores --batch 1 --heads 2 --kv-heads 1 --seq 150 --head-dim 128",
-    "06 --part tensor_cores --batch 1 --heads 1 --seq 77 --seq-kv 130 --head-dim 40",
-    "06 --part tensor_cores --batch 1 --heads 1 --seq 70 --head-dim 136 --full",
-    "06 --part joint --m 128 --n 128 --k 64",
-    "06 --part joint --m 100 --n 90 --k 40",
-    "06 --part joint --m 70 --n 130 --k 33",
-    "06 --part joint --m 64 --n 200 --k 100",
-    "06 --part backward --batch 1 --heads 1 --seq 256 --head-dim 64",
-    "06 --part backward --batch 1 --heads 2 --kv-heads 1 --seq 77 --head-dim 40",
-    "06 --part backward --batch 1 --heads 1 --seq 70 --head-dim 100",
+    "05/strips --batch 2 --seq 128 --channels 128 --heads 4 --strip 64",
+    "05/strips --batch 2 --seq 51 --channels 36 --heads 3 --strip 25",
+    "05/strips --batch 1 --seq 100 --channels 300 --heads 3 --strip 33",
+    "05/strips --batch 1 --seq 257 --channels 64 --heads 2 --strip 128",
+    *for_each("06 06/faster 06/any_shape", [
+        "--batch 1 --heads 1 --seq 256 --head-dim 64",
+        "--batch 1 --heads 1 --seq 150 --head-dim 40",
+        "--batch 1 --heads 2 --seq 77 --head-dim 100",
+        "--batch 1 --heads 1 --seq 130 --head-dim 128",
+        "--batch 1 --heads 4 --kv-heads 1 --seq 3 --seq-kv 300 --head-dim 136",
+    ]),
+    "06/tensor_cores --batch 1 --heads 1 --seq 256 --head-dim 64",
+    "06/tensor_cores --batch 1 --heads 2 --kv-heads 1 --seq 150 --head-dim 128",
+    "06/tensor_cores --batch 1 --heads 1 --seq 77 --seq-kv 130 --head-dim 40",
+    "06/tensor_cores --batch 1 --heads 1 --seq 70 --head-dim 136 --full",
+    "06/joint --m 128 --n 128 --k 64",
+    "06/joint --m 100 --n 90 --k 40",
+    "06/joint --m 70 --n 130 --k 33",
+    "06/joint --m 64 --n 200 --k 100",
+    "06/backward --batch 1 --heads 1 --seq 256 --head-dim 64",
+    "06/backward --batch 1 --heads 2 --kv-heads 1 --seq 77 --head-dim 40",
+    "06/backward --batch 1 --heads 1 --seq 70 --head-dim 100",
 ]
 LARGE_SIZES = [  # and of how many of the last steps, each by itself; 0: all together
     ("01 --m 4096 --n 4096 --k 4096", 0),
-    ("02 --m 4096 --n 4096 --k 4096", 0),
-    ("02 --m 4095 --n 4097 --k 4093", 5),
-    ("03 --batch 128 --m 1024 --n 1024 --k 64", 0),
-    ("04 --rows 16384 --cols 4096", 0),
-    ("04 --rows 1024 --cols 65536", 1),
+    *[(f"{word} --m 4096 --n 4096 --k 4096", 0) for word in ("02", "02/faster", "02/any_shape")],
+    ("02/any_shape --m 4095 --n 4097 --k 4093", 5),
+    *[(f"{word} --batch 128 --m 1024 --n 1024 --k 64", 0) for word in ("03", "03/block_lists")],
+    *[(f"{word} --rows 16384 --cols 4096", 0) for word in ("04", "04/long_rows")],
+    ("04/long_rows --rows 1024 --cols 65536", 1),
     ("05 --batch 8 --seq 1024 --channels 768 --heads 12", 0),
-    ("05 --part strips --batch 8 --seq 1024 --channels 768 --heads 12", 0),
-    ("06 --batch 8 --heads 12 --seq 1024 --head-dim 64", 0),
-    ("02 --part tensor_cores --m 4096 --n 4096 --k 4096", 0),
-    ("02 --part tf32 --m 4096 --n 4096 --k 4096", 0),
-    ("02 --part hopper --m 4096 --n 4096 --k 4096", 0),
-    ("06 --part joint --m 4096 --n 4096 --k 64", 0),
-    ("06 --part tensor_cores --batch 4 --heads 16 --seq 4096 --head-dim 128 --full", 0),
-    ("06 --part hopper --batch 4 --heads 16 --seq 4096 --head-dim 128 --full", 0),
-    ("06 --part backward --batch 8 --heads 12 --seq 1024 --head-dim 64", 0),
+    ("05/strips --batch 8 --seq 1024 --channels 768 --heads 12", 0),
+    *[(f"{word} --batch 8 --heads 12 --seq 1024 --head-dim 64", 0) for word in ("06", "06/faster", "06/any_shape")],
+    ("02/tensor_cores --m 4096 --n 4096 --k 4096", 0),
+    ("02/tf32 --m 4096 --n 4096 --k 4096", 0),
+    ("02/hopper --m 4096 --n 4096 --k 4096", 0),
+    ("06/joint --m 4096 --n 4096 --k 64", 0),
+    ("06/tensor_cores --batch 4 --heads 16 --seq 4096 --head-dim 128 --full", 0),
+    ("06/hopper --batch 4 --heads 16 --seq 4096 --head-dim 128 --full", 0),
+    ("06/backward --batch 8 --heads 12 --seq 1024 --head-dim 64", 0),
 ]
 
 # Nsight Compute's names. What the memory unit counts as conflicts has passes in it that two requests took from
@@ -166,8 +180,8 @@ def on_cpu(program, options, counters):
 
 def profile(backend, line, counters):
     """For one size, by kernel: its launches, and the sums of its counters."""
-    number, *options = line.split()
-    program = project.built_program(number, backend)
+    word, *options = line.split()
+    program = project.built_program(word, backend)
     kernels = {}
     for name, launches, values in (on_gpu if backend == "gpu" else on_cpu)(program, options, counters):
         before, sums = kernels.get(name, (0, [0] * len(values)))
@@ -179,27 +193,25 @@ def rows(backend, lines, counters, mean=False):
     """The lines of the table, its heads first."""
     yield ["chapter", "options", "kernel", "launches", *counters]
     for line in lines:
-        number, _, options = line.partition(" ")
+        word, _, options = line.partition(" ")
         for name, (launches, sums) in profile(backend, line, counters).items():
             texts = [f"{value / launches:.6g}" if mean else f"{value:.0f}" for value in sums]
-            yield [project.chapter(number).name, options, name, str(launches), *texts]
+            yield [project.label(project.find_ladder(word)), options, name, str(launches), *texts]
 
 
 def is_wanted(line, words):
-    """Does a size belong to one of these chapters, or parts? Without words all do."""
-    part = re.search(r"--part (\S+)", line)
-    return not words or line[:2] in words or (part and f"{line[:2]}/{part[1]}" in words)
+    """Does a size belong to one of these chapters with its parts, or to one of these parts? Without words all do."""
+    return not words or any(f"{line.split()[0]}/".startswith(f"{word}/") for word in words)
 
 
 def large_sizes(words):
     for line, last in LARGE_SIZES:
-        number, _, options = line.partition(" ")
         if not is_wanted(line, words):
             continue
         if last == 0:
             yield line
         else:
-            for step in project.last_steps(project.built_program(number, "gpu"), options, last):
+            for step in project.last_steps(project.built_program(line.split()[0], "gpu"), last):
                 yield f"{line} --kernel {step}"
 
 

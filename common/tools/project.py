@@ -80,19 +80,61 @@ def parts(folder):
     return sorted(part.name for part in folder.iterdir() if part.is_dir() and steps(part))
 
 
-def built_program(number, backend):
-    """The program of chapter 02, built."""
-    name = chapter(number).name
-    path = Path(os.environ.get("BUILD", ROOT / "build" / backend)) / name / name
+def ladders(folder=None):
+    """A chapter's folder and its parts'; without a chapter those of all."""
+    return [place for each in ([folder] if folder else chapters())
+            for place in [each, *(each / part for part in parts(each))]]
+
+
+def label(folder):
+    """02_tiled_matmul, of a part 02_tiled_matmul/hopper: its name in CTest and in tables."""
+    return folder.relative_to(ROOT).as_posix()
+
+
+def short_name(folder):
+    """02, of a part 02/hopper: its name in commands."""
+    return re.sub("^(..)[^/]*", r"\1", label(folder))
+
+
+def find_ladder(word):
+    """The folder of chapter 02, or of part 02/hopper. Ends the script where there is none."""
+    number, slash, part = word.rstrip("/").partition("/")
+    folder = chapter(number)
+    if not slash or part in parts(folder):
+        return folder / part
+    known = parts(folder)
+    return die(f"{folder.name} has no part '{part}'; {did_you_mean(part, known)}"
+               + (f"it has {', '.join(known)}" if known else f"write {number}"))
+
+
+def step_before(folder):
+    """The step that a part goes on from, as its header says: the folder and the step. None for a chapter, and where
+    there is no such step."""
+    said = next((match[1] for header in folder.glob("*.hpp")
+                 if (match := re.search(r'\bafter = "([\w/]+)"', header.read_text()))), "")
+    part, _, name = said.rpartition("/")
+    place = folder.parent / part
+    found = [step for step in (steps(place) if said and place.is_dir() else []) if step.name == name]
+    return (place, found[0]) if found else None
+
+
+def target(folder):
+    """Its program's name in the build: 02_tiled_matmul, of a part 02_tiled_matmul_hopper."""
+    return label(folder).replace("/", "_")
+
+
+def built_program(word, backend):
+    """The program of chapter 02, or of part 02/hopper, built."""
+    folder = find_ladder(word)
+    path = Path(os.environ.get("BUILD", ROOT / "build" / backend)) / label(folder) / target(folder)
     if not path.exists():
-        die(f"there is no {path}; ./learn run {number} --{backend} --list builds it")
+        die(f"there is no {path}; ./learn run {word} --{backend} --list builds it")
     return path
 
 
-def last_steps(path, options, count):
-    """The names of the last `count` steps that a program lists for these options."""
-    part = re.findall(r"--part \S+", options)
-    listed = subprocess.run([path, *" ".join(part).split(), "--list"], stdout=subprocess.PIPE, text=True, check=True)
+def last_steps(path, count):
+    """The names of the last `count` steps that a program lists."""
+    listed = subprocess.run([path, "--list"], stdout=subprocess.PIPE, text=True, check=True)
     return [line.split()[0] for line in listed.stdout.splitlines() if line[:1].strip()][-count:]
 
 

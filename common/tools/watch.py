@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """./learn watch 02: an answer to every save in a chapter, or in one of its exercises.
 
-usage: watch.py BACKEND JOBS 02_tiled_matmul | BACKEND JOBS exercise 02/transpose
+usage: watch.py BACKEND JOBS 02_tiled_matmul[/hopper] | BACKEND JOBS exercise 02/transpose
 
 Where a step's file was saved, that step alone is built and tried first, shape after shape, up to the first that fails:
 its report stands on top, and how long the answer took. If it is right, everything follows. A save ends what still runs."""
@@ -69,29 +69,28 @@ def run(command, files, env=None, shown=False):
             process.wait()
 
 
-def edited_steps(chapter, saved):
+def edited_steps(folder, saved):
     """The steps that were saved; none if anything else was saved, too."""
-    of_file = {step.path: step.name for folder in [chapter, *(chapter / part for part in project.parts(chapter))]
-               for step in project.steps(folder)}
+    of_file = {step.path: step.name for step in project.steps(folder)}
     return [of_file[path] for path in saved] if all(path in of_file for path in saved) else []
 
 
 class Watch:
-    def __init__(self, backend, jobs, chapter, files):
-        self.backend, self.jobs, self.chapter, self.files = backend, jobs, chapter, files
+    def __init__(self, backend, jobs, name, folder, files):
+        self.backend, self.jobs, self.name, self.folder, self.files = backend, jobs, name, folder, files
 
     def commands(self, saved):
         """What answers first: commands with their environment, one after another."""
-        name = self.chapter.name
+        program = f"{self.name.replace('/', '_')}_tests"
         build = ["common/tools/progress.py", "cmake", "--build", "--preset", self.backend, "-j", self.jobs,
-                 "--target", f"{name}_tests"]
-        tests = [f"build/{self.backend}/{name}/{name}_tests", "[shapes]", "--abort"]
-        steps = edited_steps(self.chapter, saved)
+                 "--target", program]
+        tests = [f"build/{self.backend}/{self.name}/{program}", "[shapes]", "--abort"]
+        steps = edited_steps(self.folder, saved)
         return [(build, {})] + [(tests, {"TUTORIAL_STEP": step}) for step in steps or [""]]
 
     def answer(self, saved):
         """Tries what was saved first, and says what came of it. Is it right?"""
-        if not any(self.chapter.glob("tests*")):
+        if not any(self.folder.glob("tests*")):
             return True  # a program without such tests
         start = time.monotonic()
         skipped = False
@@ -110,7 +109,7 @@ class Watch:
         return True
 
     def all(self):
-        run([ROOT / "learn", f"--{self.backend}", "test", self.chapter.name], self.files, shown=True)
+        run([ROOT / "learn", f"--{self.backend}", "test", self.name], self.files, shown=True)
 
 
 class WatchExercise:
@@ -168,7 +167,7 @@ def main():
     else:
         folder = ROOT / which[0] if (ROOT / which[0]).exists() else ROOT / "docs" / which[0]
         folders = [folder, ROOT / "common"]
-        what = Watch(backend, jobs, folder, files := Files(folders))
+        what = Watch(backend, jobs, which[0], folder, files := Files(folders))
     try:
         watch(what, files, " or ".join(f"{os.path.relpath(folder, ROOT)}/" for folder in folders))
     except KeyboardInterrupt:
