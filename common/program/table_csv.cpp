@@ -69,7 +69,10 @@ const std::vector<CsvColumn>& csv_columns() {
        [](const KernelProfile& kernel) { return quoted(kernel.kernel); }},
       {"kind",
        [](const Table&, const Result& r) {
-         return std::string(r.is_vendor ? "vendor" : r.is_stage ? "stage" : "step");
+         return std::string(r.is_vendor    ? "vendor"
+                            : r.is_stage   ? "stage"
+                            : r.number > 0 ? "step"
+                                           : "goal");
        },
        [](const KernelProfile&) { return std::string("kernel"); }},
       {"check", [](const Table&, const Result& r) { return std::string(verdict_text(r.verdict)); }},
