@@ -21,7 +21,10 @@ chapter,step,kind,median_ms,of_vendor,of_bound,flop,bytes,options
 01_a,inside,stage,1.5,,,,,--m 4 --n 4
 01_a,one,step,,,,,,--m 8 --kernel one --kernel two
 01_a,vendor's,vendor,10.04,1,0.8,1e9,2e6,--m 8 --kernel one --kernel two
-01_a,apart,step,9.994,,,,,--part p --m 8
+"""
+APART = """\
+chapter,step,kind,median_ms,of_vendor,of_bound,flop,bytes,options
+01_a/p,apart,step,9.994,,,,,--m 8
 """
 SIZES = """\
 chapter,step,kind,median_ms,of_vendor,of_bound,flop,bytes,options
@@ -56,7 +59,7 @@ TABLES = """\
 | vendor's | 2.68 (10211 %) |
 
 <!-- end of table -->
-<!-- times from D/01.csv part p -->
+<!-- times from D/01_p.csv -->
 
 | | m 8 |
 |---|--:|
@@ -98,6 +101,7 @@ class Pages(Scratch):
     def setUp(self):
         super().setUp()
         for path, text in {"docs/results/D/01.csv": TIMES, "docs/results/D/03.csv": SIZES,
+                           "docs/results/D/01_p.csv": APART,
                            "docs/results/D/figures.csv": FIGURES,
                            "docs/results/NVIDIA_H200/01.csv": TIMES, "docs/results/NVIDIA_H200/figures.csv": FIGURES,
                            "docs/results/NVIDIA_H200/some.txt": "copies: 0.275 ms",
@@ -150,11 +154,11 @@ class Pages(Scratch):
     def test_tables_that_cannot_be(self):
         for text, problem in (
             ("<!-- times from D/02.csv -->\n<!-- end of table -->\n", "No such file"),
-            ("<!-- times from D/01.csv part q -->\n<!-- end of table -->\n", "there is no table in"),
+            ("<!-- times from D/figures.csv of x -->\n<!-- end of table -->\n", "'kind'"),
             ("<!-- steps from D/01.csv at --m 5 -->\n<!-- end of table -->\n", "there is no line with --m 5 in"),
             ("<!-- times from D/01.csv -->\n", "a table has no end"),
             ("<!-- counters from D/figures.csv: heat -->\n<!-- end of table -->\n", "there is no figure heat"),
-            ("<!-- counters from D/figures.csv part q: ms -->\n<!-- end of table -->\n", "there is no line of 01_a in"),
+            ("<!-- counters from D/03.csv: ms -->\n<!-- end of table -->\n", "there is no line of 01_a in"),
         ):
             page = self.write("docs/01_a.md", text)
             self.assertIn(problem, self.pages("--update", status=1))

@@ -105,7 +105,7 @@ def steps(path, options, other, names):
     word = ladder_of(rows[0])
     kernels = {row["kernel"]: row for row in project.read_csv(path.with_name("figures.csv"))
                if ladder_of(row) == word and row["options"].startswith(options)}
-    folder = project.find_ladder(word)
+    folder = project.ROOT / rows[0]["chapter"]
     number, table = 0, []
     for row in rows:
         if not row["median_ms"]:
