@@ -52,7 +52,7 @@ if(DEFINED catch2_SOURCE_DIR AND EXISTS "${catch2_SOURCE_DIR}/extras")
   list(APPEND CMAKE_MODULE_PATH "${catch2_SOURCE_DIR}/extras")
 endif()
 include(Catch)
-find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)  # the scripts in common/tools
+find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)  # the scripts in common/tools
 
 if(TUTORIAL_BACKEND STREQUAL "gpu")
   # For the GPU at hand, or for sm_80 and sm_90 where none is seen. The steps on Hopper need code for sm_90a, which

@@ -86,7 +86,8 @@ void settle_sizes(Options& options) {
     for (const Extent& extent : input->extents())
       shape.push_back(extent.times * find_size(options, extent.option).value);
     element_count(shape);  // throws where it overflows
-    input->settle(std::move(shape), options.run.init, seed++);  // another seed for each: A is unlike B
+    input->settle(std::move(shape), options.run.init,
+                  seed++);  // another seed for each: A is unlike B
   }
 }
 

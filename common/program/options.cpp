@@ -67,7 +67,8 @@ void declare_own(CommandLine& line, Options& given) {
   }
   line.group("Choices");
   for (size_t i = 0; i < usage.flags.size(); ++i)
-    line.flag(usage.flags[i].option, usage.flags[i].help, [&given, i](bool value) { given.flags[i] = value; });
+    line.flag(usage.flags[i].option, usage.flags[i].help,
+              [&given, i](bool value) { given.flags[i] = value; });
   for (size_t i = 0; i < usage.texts.size(); ++i) {
     const TextOption& text = usage.texts[i];
     line.one(text.option, "TEXT", text.help + " (default: " + text.usual + ")",
@@ -75,7 +76,8 @@ void declare_own(CommandLine& line, Options& given) {
   }
   for (size_t i = 0; i < usage.numbers.size(); ++i) {
     const NumberOption& number = usage.numbers[i];
-    line.one(number.option, "NUMBER", number.help + " (default: " + default_text(number.usual) + ")",
+    line.one(number.option, "NUMBER",
+             number.help + " (default: " + default_text(number.usual) + ")",
              [&given, &number, i](const std::string& text) {
                given.numbers[i] = parse_number(number.option, text);
              });

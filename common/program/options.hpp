@@ -129,8 +129,8 @@ class Options {
   std::vector<std::unique_ptr<Input>> inputs;
 };
 
-/// Reads the command line (argv[0] is the program) and the input files. Throws Finished after --help
-/// and --list, and Error for anything that it does not understand: exit_status() knows both.
+/// Reads the command line (argv[0] is the program) and the input files. Throws Finished after
+/// --help and --list, and Error for anything that it does not understand: exit_status() knows both.
 Options read_options(int argc, char** argv, const Usage& usage);
 
 /// Thrown to end the program well.

@@ -155,8 +155,7 @@ void launch_once(const Run& run, Launched::State& row) {
 void launch_and_fetch(const Run& run, Launched::State& row) {
   row.prepare();
   start_profile();
-  if (!device_has_clock())
-    row.progress.emplace(underway(run, row.result), run.outcome.is_long);
+  if (!device_has_clock()) row.progress.emplace(underway(run, row.result), run.outcome.is_long);
   launch_once(run, row);
   row.got = row.to_host();
   if (row.progress) row.result.simulated_seconds = row.progress->stop();
@@ -221,8 +220,8 @@ Launched launch_row(const Row& row, Role role, const Run& run) {
   Launched launched;
   if (!outcome.device_lost.empty()) {
     result.verdict = Verdict::failed;
-    result.message = "not run, because the device does nothing more after the failure of " +
-                     outcome.device_lost;
+    result.message =
+        "not run, because the device does nothing more after the failure of " + outcome.device_lost;
   } else if (const std::string reason = why_not_here(row.needs); !reason.empty()) {
     result.verdict = Verdict::skipped;
     result.message = reason;

@@ -34,7 +34,7 @@ struct Row {
   std::function<void(__nv_bfloat16*)> launch_bf16 = {};  // instead, where the output is bf16
   std::function<void(float*)> before = {};  // before each launch, not timed: restores what it reads
   std::vector<int64_t> shape = {};          // of the output
-  Cost cost = {};         // for this row's own "of bound" (a stage of a pipeline)
+  Cost cost = {};                           // for this row's own "of bound" (a stage of a pipeline)
   bool is_stage = false;  // indented in the table; no "of vendor"; not what --output writes
 };
 

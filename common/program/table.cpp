@@ -34,7 +34,7 @@ Table::~Table() {
 }
 
 void Table::ask(const std::string& step, const std::string& needs,
-                  const std::function<void()>& launch) {
+                const std::function<void()>& launch) {
   if (!state_->options.selected(step)) return;
   std::string& why = state_->outcome.refusals[step];
   why = why_not_here(needs);
@@ -86,7 +86,7 @@ std::string bound_text(const Cost& cost, bool measured) {
 }  // namespace
 
 void Table::problem(const std::string& line, Cost cost, std::vector<int64_t> output,
-                      double scratch_bytes) {
+                    double scratch_bytes) {
   Problem& problem = state_->problem;
   require_memory(state_->options, output, scratch_bytes);
   problem.device = device_description();
@@ -174,7 +174,7 @@ void Table::State::write_trace() const {
                                          .step = step,
                                          .options = words_of_trace(options.words),
                                          .seed = run.seed},
-                                            trace));
+                                        trace));
   std::cout << "\nwrote " << run.trace_path << ": the trace of " << trace.kernel << ", "
             << count_text(static_cast<int64_t>(trace.events.size())) << " events\n";
   if (!outcome.trace.others.empty())
@@ -193,8 +193,7 @@ void Table::State::write_files() const {
     return result.verdict == Verdict::wrong || result.verdict == Verdict::failed;
   });
   if (any_wrong) {
-    std::cout << "\nnothing was written to " << run.output_path
-              << ", because a kernel was wrong\n";
+    std::cout << "\nnothing was written to " << run.output_path << ", because a kernel was wrong\n";
   } else if (outcome.output_step.empty()) {
     throw Error("nothing was written to " + run.output_path +
                 ", because none of the kernels asked for can run here");

@@ -178,8 +178,9 @@ std::string trace_text(const TraceHead& head, const LaunchTrace& trace) {
   return lines_in(
              '{',
              {text("program", quoted(head.program)), text("step", quoted(head.step)),
-              text("options", quoted(head.options)), text("seed", std::to_string(head.seed)), text("kernel", quoted(trace.kernel)),
-              text("file", quoted(path)), text("grid", list(std::span<const int64_t>(trace.grid))),
+              text("options", quoted(head.options)), text("seed", std::to_string(head.seed)),
+              text("kernel", quoted(trace.kernel)), text("file", quoted(path)),
+              text("grid", list(std::span<const int64_t>(trace.grid))),
               text("block", list(std::span<const int64_t>(trace.block))),
               text("lines", lines_in('{', lines, '}')), text("arrays", lines_in('[', arrays, ']')),
               text("lists", lines_in('[', lists.all(), ']')),

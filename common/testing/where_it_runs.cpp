@@ -94,8 +94,7 @@ Answer ask(int capability, const AskedStep& step, const std::function<void()>& l
 std::map<std::string, int64_t> gpu_sizes(const std::string& path) {
   std::map<std::string, int64_t> sizes;
   const std::string source = contents((std::filesystem::path(root) / path).string());
-  for (const auto& size :
-       matches(source, "\\{\"(--[a-z-]+)\",\\s*\\{\\.gpu = (\\d+)"))
+  for (const auto& size : matches(source, "\\{\"(--[a-z-]+)\",\\s*\\{\\.gpu = (\\d+)"))
     sizes[size[1]] = std::stoll(size[2]);
   if (sizes.empty()) FAIL("there are no sizes, {.gpu = …}, in " << path);
   return sizes;

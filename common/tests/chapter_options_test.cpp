@@ -131,13 +131,12 @@ TEST_CASE("Bad options are refused with one sentence", "[chapter]") {
       Bad{{"--m", "\x1b[31m4"}, {"--m \"\\x1b[31m4\" is not a whole number"}});
   bool ran = false;
   const auto main = [&](int argc, char** argv) {
-    Usage usage = {.program = "99_copies",
-                   .sizes = {{"--m", {3, 3}, "rows"},
-                             {"--n", {3, 3}, "not used"},
-                             {"--k", {3, 3}, "columns"}},
-                   .flags = {{"--full,!--causal", false, "no mask, or the causal one"}},
-                   .numbers = {{"--beta", 0, "a factor"}},
-                   .steps = listed(std::vector{kRight})};
+    Usage usage = {
+        .program = "99_copies",
+        .sizes = {{"--m", {3, 3}, "rows"}, {"--n", {3, 3}, "not used"}, {"--k", {3, 3}, "columns"}},
+        .flags = {{"--full,!--causal", false, "no mask, or the causal one"}},
+        .numbers = {{"--beta", 0, "a factor"}},
+        .steps = listed(std::vector{kRight})};
     for (const char* name : {"a", "b", "qkv"})
       usage.inputs.push_back({name, {"--m", "--k"}, "a matrix"});
     const Options options = read_options(argc, argv, usage);

@@ -43,6 +43,11 @@ class House(unittest.TestCase):
                 names = project.parts(chapter) + [one.short for one in exercises.exercises() if one.chapter == chapter.name]
                 self.assertEqual(len(names), len(set(names)), "a part and an exercise of a chapter have one name")
 
+    def test_the_tree_in_the_readme(self):
+        shown = re.findall(r"^(\d\d_\w+)/ +(?:parts: (.*)|a chapter.*)$", (project.ROOT / "README.md").read_text(), re.M)
+        self.assertEqual([(name, parts.split()) for name, parts in shown],
+                         [(chapter.name, project.parts(chapter)) for chapter in project.chapters()])
+
     def test_arrows_between_ladders_go_one_way(self):
         """The road knows no part but for the goal in its main.cpp; no two parts know each other."""
         for chapter in project.chapters():

@@ -54,8 +54,7 @@ LaunchTrace small_trace() {
 }  // namespace
 
 TEST_CASE("A trace as a file", "[trace]") {
-  const TraceHead head = {
-      .program = "02", .step = "a \"step\"", .options = "--m 3", .seed = 7};
+  const TraceHead head = {.program = "02", .step = "a \"step\"", .options = "--m 3", .seed = 7};
   CHECK(trace_text(head, small_trace()) == R"({
 "program": "02",
 "step": "a \"step\"",

@@ -22,7 +22,7 @@ requirements() {
     echo "compiler 12 g++ $(tool_version "${compiler[@]}")"
     echo "CMake 3.25 cmake $(tool_version cmake)"
     echo "Ninja 1.8 ninja-build $(tool_version ninja)"
-    echo "Python 3.9 python3 $(tool_version python3)"
+    echo "Python 3.10 python3 $(tool_version python3)"
     folder=$(mktemp -d)
     ! command -v ninja >/dev/null || export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}  # there may be no make
     cmake --preset "$backend" -B "$folder" -DTUTORIAL_LOOK=ON 2>/dev/null |
