@@ -6,14 +6,14 @@
 using namespace tutorial;
 using namespace tutorial::naive_matmul;
 
-const Usage usage = {.program = "01_naive_matmul",
-                     .summary = "C = A·B, one thread for each element of C",
-                     .sizes = {{"--m", {.gpu = 2048, .cpu = 192}, "rows of A and C"},
-                               {"--n", {.gpu = 2048, .cpu = 160}, "columns of B and C"},
-                               {"--k", {.gpu = 2048, .cpu = 128}, "columns of A, rows of B"}},
-                     .inputs = {{"a", {"--m", "--k"}, "the left matrix"},
-                                {"b", {"--k", "--n"}, "the right matrix"}},
-                     .steps = listed(steps)};
+const Usage usage = {
+    .program = "01_naive_matmul",
+    .summary = "C = A·B, one thread for each element of C",
+    .sizes = {{"--m", {.gpu = 2048, .cpu = 192}, "rows of A and C"},
+              {"--n", {.gpu = 2048, .cpu = 160}, "columns of B and C"},
+              {"--k", {.gpu = 2048, .cpu = 128}, "columns of A, rows of B"}},
+    .inputs = {{"a", {"--m", "--k"}, "the left matrix"}, {"b", {"--k", "--n"}, "the right matrix"}},
+    .steps = listed(steps)};
 
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv, usage);

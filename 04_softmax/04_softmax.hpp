@@ -8,6 +8,8 @@
 //   -infinity beside finite values   gives 0 there
 //   a row of -infinity alone         gives a row of NaN
 //   any NaN, or any +infinity        gives a row of NaN
+//
+// Rows that the registers of a block do not hold are the matter of part long_rows/.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +29,7 @@ using Launcher = void(const float* x, float* y, int64_t rows, int64_t cols);
 
 inline constexpr int WHOLE_ROW = 1 << 30;  // columns of a tile that is as wide as any row
 
-Launcher thread_per_row, block_per_row, online, row_on_chip, warp_per_row, row_in_shared, cluster,
-    half_in_registers, any_row;
+Launcher thread_per_row, block_per_row, online, row_on_chip, warp_per_row;
 
 /// A block has one row; which of its elements a thread has depends on the length.
 inline constexpr Tile ROW_A_BLOCK = {
@@ -58,16 +59,6 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "warp_per_row",
      .launch = warp_per_row,
      .idea = "a short row belongs to a warp: no barrier"},
-    {.name = "row_in_shared",
-     .launch = row_in_shared,
-     .idea = "a long row waits in shared memory",
-     .tile = ROW_A_BLOCK},
-    {.name = "cluster", .launch = cluster, .idea = "eight blocks share a row", .needs = "sm_90"},
-    {.name = "half_in_registers",
-     .launch = half_in_registers,
-     .idea = "a part of the row in registers: more rows on an SM",
-     .needs = "sm_90"},
-    {.name = "any_row", .launch = any_row, .idea = "the fastest of these for each length of row"},
 };
 
 /// Threads of a block of steps 2 and 3, which shares a row of any length: no more warps than the

@@ -1,26 +1,11 @@
-#include <algorithm>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
 #include <cmath>
-#include <limits>
 
 #include "04_softmax.hpp"
-#include "common/backend/backend.hpp"
 #include "common/testing/testing.hpp"
-#include "tests/check_step.hpp"
+#include "tests/every_step.hpp"
 
 namespace tutorial::softmax {
 namespace {
-
-constexpr float INF = std::numeric_limits<float>::infinity();
-constexpr float QUIET_NAN = std::numeric_limits<float>::quiet_NaN();
-
-/// Rows of normal values, moved and stretched.
-std::vector<float> normal_around(float middle, float deviation, int64_t rows, int64_t cols) {
-  std::vector<float> x = normal(rows, cols);
-  for (float& value : x) value = middle + deviation * value;
-  return x;
-}
 
 // ---- the reference against closed forms
 
@@ -77,171 +62,74 @@ TEST_CASE("the bound is small beside the value, so that zeros or a lost column c
                   .ok);
 }
 
-// ---- the steps
+// ---- the steps: tests/every_step.hpp
 
 TEST_CASE("an empty matrix is left alone") {
-  const auto step = EACH_STEP(steps);
-  for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{0, 0}, {0, 5}, {5, 0}})
-    check_step(step, {}, rows, cols);
+  check_empty(EACH_STEP(steps));
 }
-
 TEST_CASE("any shape", "[shapes]") {
-  const auto step = EACH_STEP(steps);
-  const int64_t rows = GENERATE(1, 3, 37);
-  for (const int64_t cols : {1,   2,   4,   5,   8,   9,   16,  17,  31,   32,   33,   64,  65,
-                             127, 128, 129, 255, 256, 257, 512, 513, 1000, 1023, 1024, 1025})
-    check_step(step, normal(rows, cols), rows, cols);
+  check_any_shape(EACH_STEP(steps));
 }
-
-// Smaller than a GPU's, so that it does not take 2^31 rows. Rows differ by so much that what one
-// leaves for the next shows.
 TEST_CASE("more rows than a small grid has blocks") {
-  const auto step = EACH_STEP(steps);
-  const int64_t rows = 10;
-  const SmallGrid grid(8, 2);  // of which a cluster takes all
-  for (const int64_t cols : {5, 300, 1100, 33000}) {
-    std::vector<float> x = normal(rows, cols);
-    for (int64_t i = 0; i < rows * cols; ++i) x[i] += i / cols % 3 == 0 ? -300.0f : 300.0f;
-    check_step(step, x, rows, cols);
-  }
+  check_small_grid(EACH_STEP(steps));
 }
-
 TEST_CASE("more rows than a grid has blocks in y", "[large]") {
-  const auto step = EACH_STEP(steps);
-  if (!device_has_clock()) SKIP("65537 blocks of each step would take the simulator too long");
-  check_step(step, normal(65537, 2), 65537, 2);
+  check_many_rows(EACH_STEP(steps));
 }
-
 TEST_CASE("long rows", "[shapes]") {
-  const auto step = EACH_STEP(steps);
-  // From 32766 columns on (32769 where every row starts on a 16-byte boundary) a row no longer fits
-  // the registers of a block.
-  // From 58024 on it no longer fits the shared memory of a block, on a GPU where that is 227 KB.
-  for (const int64_t cols : {1791, 1792, 2049, 4100, 8191, 16385, 20000, 32765, 32766, 32768, 32772,
-                             50257, 58023, 58024, 70001})
-    check_step(step, normal(2, cols), 2, cols);
+  check_long_rows(EACH_STEP(steps));
 }
-
-// 18 GB, so it must be asked for by its tag. All rows but the last two are equal values.
+// 18 GB, so it must be asked for by its tag.
 TEST_CASE("every step takes more than 2^31 elements", "[.large]") {
-  const auto step = EACH_STEP(steps);
-  // For the registers of a warp, of a block, and longer rows.
-  for (const auto& [rows, cols] :
-       {std::pair<int64_t, int64_t>{2097155, 1024}, {262147, 8192}, {65537, 32769}}) {
-    CAPTURE(step.name, rows, cols);
-    DeviceBuffer<float> x(rows * cols), y(rows * cols);
-    CUDA_CHECK(cudaMemset(x.data(), 0, rows * cols * sizeof(float)));
-    const std::vector<float> last = normal(2, cols);
-    const int64_t before = (rows - 2) * cols;
-    CUDA_CHECK(cudaMemcpy(x.data() + before, last.data(), 2 * cols * sizeof(float),
-                          cudaMemcpyHostToDevice));
-    step.launch(x.data(), y.data(), rows, cols);
-    CUDA_CHECK_LAUNCH();
-    std::vector<float> got(2 * cols);
-    CUDA_CHECK(cudaMemcpy(got.data(), y.data() + before, 2 * cols * sizeof(float),
-                          cudaMemcpyDeviceToHost));
-    const Comparison comparison =
-        compare(got, whole_reference(last, 2, cols), {.name = "y", .rows = 2, .cols = cols});
-    INFO("the last two rows:\n" << comparison.report);
-    CHECK(comparison.ok);
-    CHECK(y.guards_intact());
-  }
+  check_large(EACH_STEP(steps));
 }
-
 TEST_CASE("any alignment of x and y") {
-  const auto step = EACH_STEP(steps);
-  const int64_t cols = GENERATE(1, 3, 37, 128, 1025);
-  for (int64_t x = 0; x < 4; ++x)
-    for (int64_t y = 0; y < 4; ++y) check_step(step, normal(5, cols), 5, cols, {x, y});
+  check_any_alignment(EACH_STEP(steps));
 }
-
 TEST_CASE("values far from zero", "[values]") {
-  const auto step = EACH_STEP(steps);
-  const int64_t cols = GENERATE(5, 33, 300, 1025);
-  for (const float middle : {200.0f, -200.0f, -20000.0f, 3e38f, -3e38f})
-    check_step(step, normal_around(middle, 1.0f, 3, cols), 3, cols);
+  check_far_from_zero(EACH_STEP(steps));
 }
-
 TEST_CASE("rows that are nothing like their neighbours", "[values]") {
-  const auto step = EACH_STEP(steps);
-  const int64_t rows = 4, cols = GENERATE(5, 128, 301);
-  std::vector<float> x = normal(rows, cols);
-  for (int64_t i = 0; i < rows * cols; ++i) x[i] += i / cols % 2 == 0 ? -300.0f : 300.0f;
-  check_step(step, x, rows, cols);
+  check_unlike_neighbours(EACH_STEP(steps));
 }
-
 TEST_CASE("values so far apart that most results are 0 or subnormal", "[values]") {
-  const auto step = EACH_STEP(steps);
-  for (const float deviation : {10.0f, 50.0f, 1000.0f, 5e37f})
-    check_step(step, normal_around(0.0f, deviation, 3, 700), 3, 700);
+  check_far_apart(EACH_STEP(steps));
 }
-
 TEST_CASE("many equal columns", "[values]") {
-  const auto step = EACH_STEP(steps);
-  check_step(step, std::vector<float>(2 * 4096, -7.25f), 2, 4096);
+  check_equal_columns(EACH_STEP(steps));
 }
-
 TEST_CASE("a maximum that rises or falls all along the row", "[values]") {
-  const auto step = EACH_STEP(steps);
-  const int64_t cols = 1500;
-  for (const float slope : {0.01f, 0.25f, 3.0f, -0.01f, -0.25f, -3.0f}) {
-    std::vector<float> x = normal(2, cols);
-    for (int64_t i = 0; i < 2 * cols; ++i)
-      x[i] = 0.001f * x[i] + slope * static_cast<float>(i % cols);
-    check_step(step, x, 2, cols);
-  }
+  check_rising_maximum(EACH_STEP(steps));
 }
-
 TEST_CASE("minus infinity beside finite values gives 0") {
-  const auto step = EACH_STEP(steps);
-  const int64_t rows = 4, cols = GENERATE(3, 64, 1000, 33000);
-  std::vector<float> x = normal(rows, cols);
-  for (int64_t c = 0; c < cols; ++c) {
-    if (c < cols - 1) x[c] = -INF;             // all but the last
-    if (c >= cols / 2) x[cols + c] = -INF;     // the second half
-    if (c % 256 != 2) x[2 * cols + c] = -INF;  // all that some threads see
-    if (c < std::min<int64_t>(cols - 1, 300))
-      x[3 * cols + c] = -INF;  // the first stretch,
-    else
-      x[3 * cols + c] -= 100;  // before negative values
-  }
-  check_step(step, x, rows, cols);
+  check_minus_infinity(EACH_STEP(steps));
 }
-
 TEST_CASE("a row of -infinity alone gives NaN, and its neighbours are right") {
-  const auto step = EACH_STEP(steps);
-  const int64_t cols = GENERATE(1, 5, 300, 33000);
-  std::vector<float> x = normal(3, cols);
-  std::fill(x.begin() + cols, x.begin() + 2 * cols, -INF);
-  check_step(step, x, 3, cols);
+  check_row_of_minus_infinity(EACH_STEP(steps));
 }
-
 TEST_CASE("NaN or +infinity anywhere gives a row of NaN") {
-  const auto step = EACH_STEP(steps);
-  const float value = GENERATE(QUIET_NAN, INF);
-  for (const int64_t cols : {3, 300, 33000}) {
-    std::vector<float> x = normal(5, cols);
-    x[0] = value;                // the first element
-    x[cols + cols - 1] = value;  // the last
-    x[3 * cols + 1] = value;     // twice
-    x[3 * cols + cols / 2] = value;
-    std::fill(x.begin() + 4 * cols, x.end(), -INF);  // nothing but -infinity besides
-    x[4 * cols + 1] = value;
-    check_step(step, x, 5, cols);  // row 2 stays right
-  }
+  check_no_answer(EACH_STEP(steps));
+}
+TEST_CASE("every row adds up to 1") {
+  check_sums(EACH_STEP(steps));
 }
 
-TEST_CASE("every row adds up to 1") {
+TEST_CASE("long rows at any alignment") {
+  check_rows_of(EACH_STEP(steps), {32768, 32769, 40001});
+}
+TEST_CASE("very long rows", "[large]") {
   const auto step = EACH_STEP(steps);
-  const int64_t rows = 7, cols = GENERATE(1, 45, 4096, 40000);
-  const std::vector<float> x = normal(rows, cols);
-  const DeviceBuffer<float> input(x);
-  DeviceBuffer<float> y(rows * cols);
-  step.launch(input.data(), y.data(), rows, cols);
-  const Comparison sums = compare(row_sums(y.to_host(), cols), expected_row_sums(x, cols),
-                                  {.name = "row sum", .rows = rows, .cols = 1});
-  INFO(step.name << '\n' << sums.report);
-  CHECK(sums.ok);
+  if (!device_has_clock()) SKIP("rows of up to 695784 columns would take the simulator too long");
+  check_very_long_rows(step);
+}
+TEST_CASE("special values in long rows", "[large]") {
+  const auto step = EACH_STEP(steps);
+  if (!device_has_clock()) SKIP("rows of 140002 columns would take the simulator too long");
+  check_special_values(step);
+}
+
+TEST_CASE("every step asks for what its header says", "[counts]") {
+  check_asked_for_by(EACH_STEP(steps));
 }
 
 }  // namespace

@@ -1,48 +1,52 @@
 // The program of chapter 05: the stages of attention one by one, and the pipelines made of them.
 #include "05_unfused_attention.hpp"
-#include "program.hpp"
-#include "stage_rows.hpp"
+#include "common/program/table.hpp"
+#include "qkv_problem.hpp"
+#include "stages.hpp"
+#include "strips/strips.hpp"
 
-namespace tutorial::unfused_attention {
-namespace {
+using namespace tutorial;
+using namespace tutorial::unfused_attention;
 
-void body(Chapter& chapter) {
-  Attention a;
-  Input& input_qkv = add_options(chapter, a);
-  chapter.steps(steps);
-  chapter.parse();
-  announce(chapter, a);
+// --batch, --seq, --channels, --heads and the input qkv: with_qkv() adds what all programs of this
+// chapter take.
+const Usage usage = with_qkv({.program = "05_unfused_attention",
+                              .summary = "attention as separate kernels, with the scores in memory",
+                              .steps = listed(steps)});
+
+int main(int argc, char** argv) try {
+  const Options options = read_options(argc, argv, usage);
+  const Attention a = attention_of(options);
+  Input& input_qkv = options.input("qkv");
+
+  Table table(options);
+  require_a_step(table, steps, a);
   // For the header of step 4, whose kernel part strips launches on parts of the scores.
-  chapter.symbols({{"written", a.scores()}, {"launches", 1}});
+  table.symbols({{"written", a.scores()}, {"launches", 1}});
+  announce(table, a);
 
-  Workspace workspace(a);
-  Attention nothing = a;
-  nothing.B = 0;
-  chapter.require_a_step(steps,
-                         [&](Launcher* launch) { launch(nothing, nullptr, workspace, nullptr); });
-
-  const std::vector<int64_t> rows = rows_to_check(chapter, a);
+  const std::vector<int64_t> rows = rows_to_check(a, options.seed());
   const Expected want = attention_reference(a, input_qkv.host(), rows);
-  chapter.check_with([&](std::span<const float> got, const Layout& layout) {
-    return compare_rows(got, want, rows, layout);
-  });
 
   const float* qkv = input_qkv.device();
-  StageRows stages(chapter, a, input_qkv, workspace);
+  Workspace workspace(a);
   for (const auto& step : steps) {
-    if (!chapter.selected(step.name)) continue;
-    stages.run_above(step);
-    chapter.run(step, [&](float* out) { step.launch(a, qkv, workspace, out); });
+    if (!options.selected(step.name)) continue;
+    for (const Stage& stage : stages_above(step, a, input_qkv, workspace, options.seed())) {
+      stage.prepare();
+      if (auto row = table.launch(stage.row)) table.add(row, stage.check(row));
+    }
+    if (auto row = table.launch(step, [&](float* out) { step.launch(a, qkv, workspace, out); }))
+      table.add(row, compare_rows(row.output, want, rows, row.layout));
   }
-}
 
-}  // namespace
-}  // namespace tutorial::unfused_attention
-
-int main(int argc, char** argv) {
-  using namespace tutorial;
-  return run_chapter(
-      argc, argv, "05_unfused_attention",
-      {{"", "attention as separate kernels, with the scores in memory", unfused_attention::body},
-       {"strips", "its causal half only: strips of queries", unfused_attention::strips::body}});
+  // An infinite or NaN v reaches fewer queries there.
+  const auto goal = [&](float* out) { strips::overlapped_strips(a, qkv, workspace, out); };
+  const int64_t height = strips::cut_of(a, strips::MOST_STREAMS).height;
+  if (auto row = table.launch_goal("strips/overlapped_strips", goal))
+    table.add(row, compare_rows(row.output, attention_reference(a, input_qkv.host(), rows, height),
+                                rows, row.layout));
+  return table.finish();
+} catch (...) {
+  return exit_status();
 }

@@ -15,6 +15,9 @@
 
 namespace tutorial::unfused_attention::strips {
 
+/// The road's step that step 1 goes on from.
+inline constexpr const char* after = "row_in_registers";
+
 // ---- how the queries are cut (cut.cpp)
 
 struct Cut {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "../tests/attention_testing.hpp"
 #include "common/testing/asked_for.hpp"
 #include "common/testing/program_run.hpp"
+#include "tests/every_pipeline.hpp"
 
 namespace tutorial::unfused_attention::strips {
 namespace {
@@ -56,16 +56,7 @@ TEST_CASE("the rule for strips") {
 }
 
 TEST_CASE("any strip: at its edges, with a last one that is shorter", "[shapes]") {
-  const auto step = EACH_STEP(all_pipelines());
-  Attention a = {.B = 2, .C = 12, .NH = 3, .block_size = 32};
-  a.NH = GENERATE(1, 3);
-  a.causal = GENERATE(true, false);
-  for (const int64_t strip : {1, 6, 16})
-    for (const int64_t T : {1, 15, 16, 17, 33, 48}) {
-      a.T = T;
-      a.strip_height = strip;
-      check_pipeline(step, a, values_for(a));
-    }
+  check_any_strip(EACH_STEP(steps));
 }
 
 // All strips of a shape are read in the same way, 16 bytes at a time or 4: the formula counts a
@@ -97,8 +88,8 @@ TEST_CASE("strips ask for what the headers of their kernels say", "[counts]") {
 }
 
 TEST_CASE("strips: the program checks both steps, and finds one wrong element", "[program]") {
-  const Words small = {"--part",     "strips", "--batch", "2", "--seq",   "10",
-                       "--channels", "6",      "--heads", "2", "--strip", "4"};
+  const Words small = {"--batch", "2",       "--seq", "10",      "--channels",
+                       "6",       "--heads", "2",     "--strip", "4"};
   const ProgramRun run = run_program(small);
   check_all_right(run, names_of(steps) + Words{"row_in_registers"},
                   {.flop = 4 * 110 * 6, .bytes = 16 * 20 * 6});
@@ -111,10 +102,9 @@ TEST_CASE("strips: the program checks both steps, and finds one wrong element", 
 
 // So many channels that the reference takes more than 10^8 steps: then it computes some rows.
 TEST_CASE("strips: the program compares some rows of a large result", "[program]") {
-  const ProgramRun run =
-      run_stand_in({"--part", "strips", "--batch", "1", "--seq", "162", "--channels", "2000",
-                    "--heads", "1", "--kernel", "causal_strips"},
-                   {.first = 161 * 2000 + 1999, .count = 1, .by = 1});
+  const ProgramRun run = run_stand_in({"--batch", "1", "--seq", "162", "--channels", "2000",
+                                       "--heads", "1", "--kernel", "causal_strips"},
+                                      {.first = 161 * 2000 + 1999, .count = 1, .by = 1});
   check_wrong(run, "causal_strips",
               {"1 of 308000 checked elements (154 of 162 rows)", "out[161][1999]"});
 }

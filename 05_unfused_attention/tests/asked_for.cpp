@@ -1,7 +1,7 @@
 // What the kernels ask global memory for, beside the formulas in their headers.
 #include "common/testing/asked_for.hpp"
 
-#include "attention_testing.hpp"
+#include "tests/attention_testing.hpp"
 
 namespace tutorial::unfused_attention {
 namespace {

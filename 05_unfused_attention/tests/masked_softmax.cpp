@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention_testing.hpp"
+#include "tests/attention_testing.hpp"
 
 namespace tutorial::unfused_attention {
 namespace {

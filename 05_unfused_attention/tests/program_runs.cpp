@@ -1,7 +1,7 @@
 // The chapter's program: what it computes, says and finds.
 #include "common/testing/program_run.hpp"
 
-#include "attention_testing.hpp"
+#include "tests/attention_testing.hpp"
 
 namespace tutorial::unfused_attention {
 namespace {

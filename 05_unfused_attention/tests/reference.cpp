@@ -1,7 +1,7 @@
 // The reference against closed forms.
 #include <cmath>
 
-#include "attention_testing.hpp"
+#include "tests/attention_testing.hpp"
 
 namespace tutorial::unfused_attention {
 namespace {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <string>
 
-#include "attention_testing.hpp"
 #include "common/kernel/error.hpp"
+#include "tests/every_pipeline.hpp"
 
 namespace tutorial::unfused_attention {
 namespace {
@@ -32,23 +32,7 @@ TEST_CASE("what cannot be computed is refused in one sentence") {
 }
 
 TEST_CASE("a pipeline refuses before it launches anything") {
-  const auto step = EACH_STEP(all_pipelines());
-  const Attention good = {.B = 1, .T = 8, .C = 6, .NH = 2};
-  const std::vector<float> qkv = values_for(good);
-  const DeviceBuffer<float> input(qkv);
-  Workspace workspace(good);
-  DeviceBuffer<float> out(good.elements());
-  Attention bad = good;
-  bad.block_size = 48;
-  CHECK_THROWS_AS(step.launch(bad, input.data(), workspace, out.data()), Error);
-  bad = good;
-  bad.C = int64_t{1} << 30;  // 3·C is the distance between rows of q, k and v
-  if (step.launch != &unfused && step.launch != &fused_softmax) {
-    CHECK_THROWS_AS(step.launch(bad, input.data(), workspace, out.data()), Error);
-    bad.B = 0;  // so the program asks
-    CHECK_THROWS_AS(step.launch(bad, nullptr, workspace, nullptr), Error);
-  }
-  for (const float value : out.to_host()) CHECK(std::isnan(value));
+  check_refusals(EACH_STEP(steps));
 }
 
 TEST_CASE("the workspace holds what it says") {

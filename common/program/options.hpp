@@ -69,15 +69,15 @@ std::vector<ListedStep> listed(const std::vector<Step<Launcher>>& steps) {
 
 /// What a program takes, besides what all of them do (options.cpp).
 struct Usage {
-  std::string program;  // "02_tiled_matmul"; of a part "02_tiled_matmul/hopper"
-  std::string summary;  // one line, for --help
-  std::string after;    // the step that a part goes on from: "pipelined", "faster/spread_copies"
-  std::vector<SizeOption> sizes;
-  std::vector<FlagOption> flags;
-  std::vector<TextOption> texts;
-  std::vector<NumberOption> numbers;
-  std::vector<InputOption> inputs;  // tensors that --input may give
-  std::vector<ListedStep> steps;
+  std::string program = "";  // "02_tiled_matmul"; of a part "02_tiled_matmul/hopper"
+  std::string summary = "";  // one line, for --help
+  std::string after = "";    // the step that a part goes on from: "faster/spread_copies"
+  std::vector<SizeOption> sizes = {};
+  std::vector<FlagOption> flags = {};
+  std::vector<TextOption> texts = {};
+  std::vector<NumberOption> numbers = {};
+  std::vector<InputOption> inputs = {};  // tensors that --input may give
+  std::vector<ListedStep> steps = {};
   std::string output = "C";  // the result's name in reports
 };
 

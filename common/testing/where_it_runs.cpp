@@ -79,7 +79,7 @@ Answer ask(int capability, const AskedStep& step, const std::function<void()>& l
   try {
     answer.launches = plan_launches(capability, [&] {
       answer.refusal = why_not_here(step.needs);
-      launch();
+      if (answer.refusal.empty()) launch();
     });
   } catch (const Error& error) {
     if (answer.refusal.empty()) answer.refusal = error.what();

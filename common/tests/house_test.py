@@ -31,7 +31,8 @@ class House(unittest.TestCase):
             with self.subTest(project.label(folder)):
                 border = project.step_before(folder)
                 self.assertIsNotNone(border, 'its header has no `after = "…"` that names a step')
-                self.assertIn(border[1].name, page_of(folder).read_text()[:1500], "its page begins with that step")
+                self.assertTrue(f"`{border[1].name}`" in page_of(folder).read_text()[:600],
+                                f"its page does not begin with `{border[1].name}`")
                 self.assertRegex((folder / "main.cpp").read_text(), r"\.after = (\w+::)*after\b")
 
     def test_names(self):

@@ -90,7 +90,7 @@ class Mistake:
 
     def sources(self):
         """The folders of the files that a report may name."""
-        return [self.folder, self.chapter, *(ROOT / "common").glob("*/")]
+        return [self.folder, *project.ladders(self.chapter), *(ROOT / "common").glob("*/")]
 
     def changed_text(self):
         """Its file's text with the mistake in it."""

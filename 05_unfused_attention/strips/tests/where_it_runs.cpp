@@ -6,7 +6,7 @@
 namespace tutorial::unfused_attention::strips {
 
 TEST_CASE("part strips runs on every GPU that the table names", "[where_it_runs]") {
-  const auto gpu = gpu_sizes("05_unfused_attention/program.cpp");
+  const auto gpu = gpu_sizes("05_unfused_attention/qkv_problem.cpp");
   const int64_t heads = gpu.at("--heads");
   const auto check = [&](int64_t channels, int64_t head_size) {
     const Attention a{.B = gpu.at("--batch"), .T = gpu.at("--seq"), .C = channels, .NH = heads};

@@ -1,4 +1,4 @@
-// Step 8 = step 7 + a part of each block's share waits in registers: so an SM holds more rows at a
+// Step 3 = step 2 + a part of each block's share waits in registers: so an SM holds more rows at a
 // time, and while some blocks wait for others there are enough that load or store.
 //
 // FLOP            5 an element
@@ -6,25 +6,25 @@
 // asked for       loads 4·rows·cols bytes, stores 4·rows·cols bytes
 // shared memory   about 3/5 of a block's share; and 384 bytes
 // block           1/4, 1/8 or 1/16 of a row, 96 to 512 threads, 32 floats in the registers of each
-// H200            0.139 ms for 1024 × 65536, 91 % of a plain copy; step 7 has 86 %
+// H200            0.139 ms for 1024 × 65536, 91 % of a plain copy; step 2 has 86 %
 //
 // Up to 65536 columns 4 blocks share a row, up to 131072 columns 8. For longer ones it is 16, more
 // than every GPU with clusters promises ("non-portable"), or 8 where 16 cannot run. A row of up to
-// 32768 elements goes step 4's way, and one that does not fit goes step 7's.
+// 32768 elements goes the way of row_on_chip, and one that does not fit goes step 2's.
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
 #include <algorithm>
 
-#include "04_softmax.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/reduce.cuh"
 #include "common/kernel/vector4.cuh"
 #include "four_floats.cuh"
-#include "row_slice.cuh"
+#include "long_rows/long_rows.hpp"
+#include "long_rows/row_slice.cuh"
 
-namespace tutorial::softmax {
+namespace tutorial::softmax::long_rows {
 namespace {
 
 constexpr int VECTORS = 8;          // float4 that a thread holds in registers
@@ -177,4 +177,4 @@ void half_in_registers(const float* x, float* y, int64_t rows, int64_t cols) {
   cluster(x, y, rows, cols);
 }
 
-}  // namespace tutorial::softmax
+}  // namespace tutorial::softmax::long_rows

@@ -1,4 +1,4 @@
-// Step 6 = step 4 + the row waits in shared memory, which has room for a longer one than the
+// Step 1 = row_on_chip + the row waits in shared memory, which has room for a longer one than the
 // registers, and is copied there without passing through them.
 //
 // FLOP            5 an element
@@ -6,22 +6,22 @@
 // asked for       loads 4·rows·cols bytes, stores 4·rows·cols bytes
 // shared memory   the row, up to 227 KB on an H100; and 256 bytes
 // block           1 row, 32 to 1024 threads
-// H200            0.144 ms for 1335 × 50257, 88 % of a plain copy; step 3 has 27 %
+// H200            0.144 ms for 1335 × 50257, 88 % of a plain copy; online has 27 %
 //
 // A row that is longer than the shared memory of a block (58000 elements on an H100, 41500 on an
-// A100) goes the way of step 4, and where that has no room, either, of step 3.
+// A100) goes the way of row_on_chip, and where that has no room, either, of online.
 #include <cuda_pipeline.h>
 
 #include <algorithm>
 
-#include "04_softmax.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/reduce.cuh"
 #include "four_floats.cuh"
-#include "row_slice.cuh"
+#include "long_rows/long_rows.hpp"
+#include "long_rows/row_slice.cuh"
 
-namespace tutorial::softmax {
+namespace tutorial::softmax::long_rows {
 namespace {
 
 __global__ void __launch_bounds__(1024)
@@ -81,4 +81,4 @@ void row_in_shared(const float* x, float* y, int64_t rows, int64_t cols) {
   CUDA_CHECK_LAUNCH();
 }
 
-}  // namespace tutorial::softmax
+}  // namespace tutorial::softmax::long_rows

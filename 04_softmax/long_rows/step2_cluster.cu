@@ -1,4 +1,4 @@
-// Step 7 = step 6 + a cluster of blocks shares a row: each holds an eighth of it, and they tell
+// Step 2 = step 1 + a cluster of blocks shares a row: each holds an eighth of it, and they tell
 // each other their maxima and sums through distributed shared memory.
 //
 // FLOP            5 an element
@@ -6,33 +6,33 @@
 // asked for       loads 4·rows·cols bytes, stores 4·rows·cols bytes
 // shared memory   an eighth of the row; and 512 bytes
 // block           1/8 row, 256 threads
-// H200            0.147 ms for 1024 × 65536, 86 % of a plain copy; step 3 has 38 %
+// H200            0.147 ms for 1024 × 65536, 86 % of a plain copy; online has 38 %
 //
 // Blocks of a cluster run at the same time on neighbouring SMs, and each can write to the others'
 // shared memory. Clusters came with compute capability 9.0. (CUDA C++ Programming Guide, "Thread
 // Block Clusters" and "Distributed Shared Memory".)
 //
-// A row of up to 32768 elements needs no cluster and goes step 6's way. One that is too long for
-// eight blocks (460000 elements on an H100) goes step 3's way.
+// A row of up to 32768 elements needs no cluster and goes step 1's way. One that is too long for
+// eight blocks (460000 elements on an H100) goes the way of online.
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
 #include <algorithm>
 
-#include "04_softmax.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/reduce.cuh"
 #include "four_floats.cuh"
-#include "row_slice.cuh"
+#include "long_rows/long_rows.hpp"
+#include "long_rows/row_slice.cuh"
 
-namespace tutorial::softmax {
+namespace tutorial::softmax::long_rows {
 namespace {
 
 constexpr int BLOCKS = 8;  // of a cluster: the most that every GPU with clusters takes
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / WARP;  // of a block
-// Up to so many columns step 6 does without: it has 89 % of a plain copy there (H200).
+// Up to so many columns step 1 does without: it has 89 % of a plain copy there (H200).
 constexpr int64_t ENOUGH_FOR_ONE_BLOCK = 32768;
 
 // While some blocks of an SM reduce, the others load and store: 8 of them, hence 32 registers a
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     for (int s = part.first; s < part.end; s += THREADS) max = fmaxf(max, max_of(held[s]));
     max = warp_max(max);
 
-    // The row's maximum is not known yet, so each warp subtracts its own. As in step 3: where a
+    // The row's maximum is not known yet, so each warp subtracts its own. As in online: where a
     // warp saw nothing but -infinity, (-infinity) - (-infinity) would be NaN.
     const float base = max == -INFINITY ? 0 : max;
     edge = expf(edge - base);
@@ -137,4 +137,4 @@ void cluster(const float* x, float* y, int64_t rows, int64_t cols) {
                                 equally_aligned(x, y)));
 }
 
-}  // namespace tutorial::softmax
+}  // namespace tutorial::softmax::long_rows

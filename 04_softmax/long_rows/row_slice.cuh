@@ -1,4 +1,4 @@
-// How a block of steps 6 to 8 finds its part of a row, and room for it.
+// How a block of steps 1 to 3 finds its part of a row, and room for it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,7 +8,7 @@
 #include "common/kernel/shared_memory.hpp"
 #include "common/kernel/vector4.cuh"
 
-namespace tutorial::softmax {
+namespace tutorial::softmax::long_rows {
 
 inline constexpr int LINE = 8;  // float4 in 128 bytes, which is what the L2 cache calls a line
 
@@ -69,4 +69,4 @@ inline bool equally_aligned(const float* x, const float* y) {
   return (reinterpret_cast<uintptr_t>(x) - reinterpret_cast<uintptr_t>(y)) % 16 == 0;
 }
 
-}  // namespace tutorial::softmax
+}  // namespace tutorial::softmax::long_rows

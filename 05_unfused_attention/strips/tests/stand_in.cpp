@@ -1,5 +1,5 @@
-// For the tests of the program: the chapter's step 4 in place of step 1, and wrong where they say
-// so.
+// For the tests of the program: the road's row_in_registers in place of step 1, and wrong where
+// they say so.
 #include "common/testing/spoil.hpp"
 #include "strips/strips.hpp"
 

@@ -1,15 +1,16 @@
-// Step 9 = steps 4 to 8, each for the rows that it is the fastest for. It has no kernel of its own:
-// FLOP, bytes and block are those of the step that it calls.
-#include "04_softmax.hpp"
+// Step 4 = the road's last two steps, step 1 and step 3, each for the rows that it is the fastest
+// for. It has no kernel of its own: FLOP, bytes and block are those of the step that it calls.
 #include "common/backend/backend.hpp"
+#include "long_rows/long_rows.hpp"
 
-namespace tutorial::softmax {
+namespace tutorial::softmax::long_rows {
 namespace {
 
-// Columns that the registers of a warp hold in step 5, and those of a block in step 4.
+// Columns that the registers of a warp hold in warp_per_row, and those of a block in row_on_chip.
 constexpr int64_t FITS_A_WARP = 32 * 32, FITS_A_BLOCK = 1024 * 32;
 
-/// Does a row fill at least 7/8 of the registers that step 4 takes for it? It takes a power of two.
+/// Does a row fill at least 7/8 of the registers that row_on_chip takes for it? It takes a power of
+/// two.
 bool fills_registers(int64_t cols) {
   int64_t held = FITS_A_WARP;
   while (held < cols) held *= 2;
@@ -26,4 +27,4 @@ void any_row(const float* x, float* y, int64_t rows, int64_t cols) {
   row_in_shared(x, y, rows, cols);
 }
 
-}  // namespace tutorial::softmax
+}  // namespace tutorial::softmax::long_rows

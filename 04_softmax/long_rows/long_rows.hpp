@@ -1,0 +1,34 @@
+// Part long_rows of chapter 04: rows that the registers of a block do not hold.
+//
+// From 32769 columns on the road's steps read a row twice. Here it stays on the chip: in shared
+// memory, or in that of several blocks, which form a cluster. The last step takes rows of any
+// length, each in the way that is the fastest for it, the road's or the part's.
+#pragma once
+
+#include <vector>
+
+#include "04_softmax.hpp"
+
+namespace tutorial::softmax::long_rows {
+
+/// The road's step that step 1 goes on from.
+inline constexpr const char* after = "row_on_chip";
+
+Launcher row_in_shared, cluster, half_in_registers, any_row;
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "row_in_shared",
+     .launch = row_in_shared,
+     .idea = "a long row waits in shared memory",
+     .tile = ROW_A_BLOCK},
+    {.name = "cluster", .launch = cluster, .idea = "eight blocks share a row", .needs = "sm_90"},
+    {.name = "half_in_registers",
+     .launch = half_in_registers,
+     .idea = "a part of the row in registers: more rows on an SM",
+     .needs = "sm_90"},
+    {.name = "any_row",
+     .launch = any_row,
+     .idea = "the fastest for each length of row, of these and the road's"},
+};
+
+}  // namespace tutorial::softmax::long_rows

@@ -1,0 +1,28 @@
+// The part's program: what it computes, says and finds.
+#include "common/testing/program_run.hpp"
+
+#include "common/testing/testing.hpp"
+#include "long_rows/long_rows.hpp"
+
+namespace tutorial::softmax::long_rows {
+namespace {
+
+TEST_CASE("long rows: the program checks every step, and says what the least work is",
+          "[program]") {
+  const ProgramRun run = run_program({"--rows", "2", "--cols", "33000"});
+  check_all_right(run, names_of(steps) + Words{"plain copy of x"},
+                  {.flop = 5 * 66000, .bytes = 8 * 66000});
+  CHECK_THAT(run.out, ContainsSubstring("y[2×33000] = softmax of each row of x, fp32\n"
+                                        "330 kFLOP, at least 528 kB, 0.62"));
+  const Cost copy = run.row("plain copy of x").cost;
+  CHECK((copy.flop == 0 && copy.bytes == 8 * 66000));
+}
+
+TEST_CASE("long rows: the program finds one wrong element", "[program]") {
+  check_wrong(run_stand_in({"--rows", "5", "--cols", "300", "--kernel", "row_in_shared"},
+                           {.first = 4 * 300 + 299, .count = 1, .by = 1e-6f}),
+              "row_in_shared", {"1 of 1500 elements", "y[4][299]", "rows=5 cols=300"});
+}
+
+}  // namespace
+}  // namespace tutorial::softmax::long_rows
