@@ -83,9 +83,7 @@ __global__ void __launch_bounds__(THREADS)
 }  // namespace
 
 // A, B and C each take the 16-byte path if they can, else the path of four single floats.
-void vectorised(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                float alpha, float beta) {
-  require_plain_product("vectorised", alpha, beta);
+void vectorised(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
   if (M == 0 || N == 0) return;
   constexpr decltype(&vectorised_kernel<true, true, true>) kernels[2][2][2] = {
       {{vectorised_kernel<false, false, false>, vectorised_kernel<false, false, true>},

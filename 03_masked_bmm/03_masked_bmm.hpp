@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,20 +32,6 @@ __host__ __device__ constexpr Kept kept_of(bool any, bool all) {
   return !any ? Kept::none : all ? Kept::all : Kept::some;
 }
 
-/// An entry of the list of blocks: the block in block row `row` and block column `col` of the
-/// matrices that use mask `mask`. Four equal numbers, aligned: one instruction moves them all.
-struct alignas(16) ListedBlock {
-  int32_t mask = 0, row = 0, col = 0;
-  int32_t kept = 0;  // a Kept
-
-  bool operator==(const ListedBlock&) const = default;
-};
-
-/// A mask with a closed form: it keeps (i, j) where low <= j - i <= high, and low <= high.
-struct Band {
-  int64_t low = 0, high = 0;
-};
-
 /// One problem. All pointers are to global memory.
 struct MaskedBmm {
   int64_t batch = 1, M = 0, N = 0, K = 0;
@@ -56,11 +41,6 @@ struct MaskedBmm {
   // Made from `mask` by build_coarse_masks(), once for as many products as use the mask:
   const Kept* block_mask = nullptr;   // (masks, ⌈M/128⌉, ⌈N/128⌉)
   const Kept* thread_mask = nullptr;  // (masks, ⌈M/8⌉, ⌈N/8⌉)
-  // Made from `mask` by build_mask_words(), likewise:
-  const uint64_t* mask_words = nullptr;     // (masks, ⌈M/8⌉, ⌈N/8⌉)
-  const ListedBlock* block_list = nullptr;  // all blocks of all masks, the live ones spread evenly
-  // Where the mask is a band, its closed form; it must say what `mask` says.
-  std::optional<Band> band = {};
 
   int64_t masks() const { return mask_per_batch ? batch : 1; }
 };
@@ -68,7 +48,7 @@ struct MaskedBmm {
 // ---- the steps
 
 using Launcher = void(const MaskedBmm& problem, const float* A, const float* B, float* C);
-Launcher bmm_then_fill, three_level_mask, mask_words, small_tiles, overlapped_tiles, closed_form;
+Launcher bmm_then_fill, three_level_mask, whole_sectors, wide_copies, four_blocks;
 
 inline constexpr Tile PATCH_A_THREAD = {
     .rows = BLOCK, .cols = BLOCK, .thread_rows = PATCH, .thread_cols = PATCH};
@@ -82,31 +62,23 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = three_level_mask,
      .idea = "skip blocks and threads, mask the rest",
      .tile = PATCH_A_THREAD},
-    {.name = "mask_words",
-     .launch = mask_words,
-     .idea = "the mask in words, the blocks in a list",
-     .tile = PATCH_A_THREAD},
-    {.name = "small_tiles",
-     .launch = small_tiles,
-     .idea = "half a block a tile, four blocks on a multiprocessor"},
-    {.name = "overlapped_tiles",
-     .launch = overlapped_tiles,
-     .idea = "the copies run ahead of the products"},
-    {.name = "closed_form",
-     .launch = closed_form,
-     .idea = "a causal mask or a window is a formula"},
+    {.name = "whole_sectors",
+     .launch = whole_sectors,
+     .idea = "stores of 16 bytes that fill whole sectors"},
+    {.name = "wide_copies",
+     .launch = wide_copies,
+     .idea = "16 bytes at a time to shared memory, past the registers"},
+    {.name = "four_blocks",
+     .launch = four_blocks,
+     .idea = "half the tile, so that four blocks share a multiprocessor"},
 };
 
 /// The second half of step 1, also used after cuBLAS: C = fill where the mask is 0.
 void masked_fill(const MaskedBmm& problem, float* C);
 
-/// What step 2 reads: block_mask and thread_mask from the element mask (coarse_masks.cu).
+/// What the steps from 2 on read: block_mask and thread_mask from the element mask
+/// (coarse_masks.cu).
 void build_coarse_masks(const MaskedBmm& problem, Kept* block_mask, Kept* thread_mask);
-
-/// What steps 3 to 5 read: the mask in words, and the list of blocks (mask_words_and_list.cu). On
-/// the way come the blocks' states, as in block_mask.
-void build_mask_words(const MaskedBmm& problem, uint64_t* words, Kept* block_mask,
-                      ListedBlock* list);
 
 // ---- the reference (reference.cpp)
 
@@ -123,11 +95,5 @@ Expected masked_bmm_reference(const MaskedBmm& problem, const Mask& mask, std::s
 
 /// The coarse mask for tiles of tile × tile elements: (masks, ⌈M/tile⌉, ⌈N/tile⌉).
 std::vector<Kept> coarse_mask_reference(const Mask& mask, int64_t M, int64_t N, int64_t tile);
-
-/// The mask in words, as build_mask_words() gives them.
-std::vector<uint64_t> mask_words_reference(const Mask& mask, int64_t M, int64_t N);
-
-/// The list of blocks, as build_mask_words() gives it.
-std::vector<ListedBlock> block_list_reference(const Mask& mask, int64_t M, int64_t N);
 
 }  // namespace tutorial::masked_bmm

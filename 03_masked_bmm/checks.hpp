@@ -18,7 +18,5 @@ Comparison check_product(const MaskedBmm& p, const Mask& mask, std::span<const f
                          const Layout& layout);
 /// Both coarse masks.
 Comparison check_coarse_masks(const MaskedBmm& p, const Mask& mask, const DeviceMasks& device);
-/// The words, the blocks' states and the list.
-Comparison check_mask_words(const MaskedBmm& p, const Mask& mask, const DeviceMasks& device);
 
 }  // namespace tutorial::masked_bmm

@@ -1,4 +1,4 @@
-// What step 2 reads: two coarse masks, an entry a block and an entry a thread, made from the
+// What the steps from 2 on read: two coarse masks, an entry a block and an entry a thread, made from the
 // element mask. They serve every matrix of the batch and every later product with this mask.
 //
 // FLOP            none

@@ -10,8 +10,6 @@ namespace tutorial::masked_bmm {
 struct DeviceMasks {
   DeviceBuffer<uint8_t> mask;
   DeviceBuffer<Kept> block_mask, thread_mask;
-  DeviceBuffer<uint64_t> words;
-  DeviceBuffer<ListedBlock> list;
 
   /// Points `p`, whose sizes are known, at them. `offset`, for tests, moves all by so many
   /// elements.
@@ -22,13 +20,9 @@ struct DeviceMasks {
     mask = DeviceBuffer<uint8_t>(host.keep, offset);
     block_mask = DeviceBuffer<Kept>(blocks, offset);
     thread_mask = DeviceBuffer<Kept>(patches, offset);
-    words = DeviceBuffer<uint64_t>(patches, offset);
-    list = DeviceBuffer<ListedBlock>(blocks, offset);
     p.mask = mask.data();
     p.block_mask = block_mask.data();
     p.thread_mask = thread_mask.data();
-    p.mask_words = words.data();
-    p.block_list = list.data();
   }
 };
 

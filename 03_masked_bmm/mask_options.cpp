@@ -96,15 +96,6 @@ Mask make_mask(const std::string& kind, int64_t batch, int64_t M, int64_t N, boo
   return mask;
 }
 
-std::optional<Band> band_of(const std::string& kind, int64_t M, int64_t N) {
-  const int64_t shift = N - M, beyond = M + N;  // no j - i lies beyond this
-  if (kind == "none") return Band{-beyond, beyond};
-  if (kind == "causal") return Band{std::min(-beyond, shift), shift};
-  if (!kind.starts_with("window:")) return std::nullopt;
-  const int64_t width = std::stoll(kind.substr(kind.find(':') + 1));
-  return Band{shift - std::min(width, 2 * beyond + 1) + 1, shift};
-}
-
 float parse_fill(const std::string& text) {
   float value = 0;
   const char* end = text.data() + text.size();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "03_masked_bmm.hpp"
@@ -21,9 +20,6 @@ namespace tutorial::masked_bmm {
 /// else.
 Mask make_mask(const std::string& kind, int64_t batch, int64_t M, int64_t N, bool per_batch,
                uint64_t seed);
-
-/// The band that a mask of this name is, if it is one.
-std::optional<Band> band_of(const std::string& kind, int64_t M, int64_t N);
 
 /// The value that --fill gives. Throws Error for what is no float32.
 float parse_fill(const std::string& text);

@@ -2,9 +2,8 @@
 //
 // FLOP            2·K for each element of the 8×8 patches that keep something
 // global memory   a block that keeps something reads 1024·K bytes of A and B, one that keeps
-// nothing
-//                 reads none. Of the masks: a byte a block, a byte a thread, and 64 for a thread
-//                 whose patch is kept in part. C is written once, fill and all
+//                 nothing reads none. Of the masks: a byte a block, a byte a thread, and 64 for a
+//                 thread whose patch is kept in part. C is written once, fill and all
 // asked for       loads 1024·K·live bytes, less at the edges, and the masks' bytes more,
 //                 stores 4·B·M·N bytes; `live` is the number of blocks that keep something
 // shared memory   8.1 KB a block, as in step 1

@@ -14,7 +14,8 @@
 // A query without keys, or with scores of −∞ alone, gets zeros and lse = −∞. A NaN or +∞ among its
 // scores gives NaN, as in PyTorch. v is finite: a masked key's value may be multiplied by 0.
 //
-// The part joint is simpler: y = (A·B)·C, attention without the softmax (joint/joint.hpp).
+// The part joint is simpler: y = (A·B)·C, attention without the softmax (joint/joint.hpp). The part
+// faster goes on from the last step here, and any_shape from there.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -57,18 +58,14 @@ void require_valid(const Attention& shape);
 
 // ---- the steps
 
-/// Writes out and lse. `scratch` is scratch_floats() that a kernel may use as it likes. Does
+/// Writes out and lse. `scratch` is shape.rows() floats that a kernel may use as it likes. Does
 /// nothing when out is empty. Waits for nothing. Throws Error, before any launch and for an empty
 /// out too, when the shape is invalid or its head size too large for the kernel on this device.
 using Launcher = void(const Attention& shape, const float* q, const float* k, const float* v,
                       float* out, float* lse, float* scratch);
 
 Launcher kv_outer, q_outer, vector_reads, score_patch, output_patch, square_patch, any_head_size,
-    longest_first, mask_at_edges, two_buffers, larger_tiles, less_work, read_ahead, spread_copies,
-    outer_products, head_sizes, large_heads, own_keys, group_rows, split_keys, by_shape;
-
-/// How many floats `scratch` has to have on this device: rows() do for all steps but split_keys.
-int64_t scratch_floats(const Attention& shape);
+    longest_first, mask_at_edges, two_buffers;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "kv_outer",
@@ -99,39 +96,6 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "two_buffers",
      .launch = two_buffers,
      .idea = "K and V arrive while the products before them are computed"},
-    {.name = "larger_tiles",
-     .launch = larger_tiles,
-     .idea = "8 rows a thread, 128 queries a block: as the memory allows"},
-    {.name = "less_work",
-     .launch = less_work,
-     .idea = "a warp skips what the mask hides from its rows; a shorter softmax"},
-    {.name = "read_ahead",
-     .launch = read_ahead,
-     .idea = "reads of shared memory take half the turns, and begin a round ahead"},
-    {.name = "spread_copies",
-     .launch = spread_copies,
-     .idea = "the copies begin a few at a time, amid the products"},
-    {.name = "outer_products",
-     .launch = outer_products,
-     .idea = "Q, K, P transposed: registers for a product from both banks"},
-    {.name = "head_sizes",
-     .launch = head_sizes,
-     .idea = "every head size in steps of 8, up to 128, at its own cost"},
-    {.name = "large_heads",
-     .launch = large_heads,
-     .idea = "head sizes up to 256: half as many keys in a tile"},
-    {.name = "own_keys",
-     .launch = own_keys,
-     .idea = "few queries: small tiles, and each warp has keys of its own"},
-    {.name = "group_rows",
-     .launch = group_rows,
-     .idea = "heads that share keys are rows of one tile"},
-    {.name = "split_keys",
-     .launch = split_keys,
-     .idea = "blocks share the keys of a tile, and a second kernel merges"},
-    {.name = "by_shape",
-     .launch = by_shape,
-     .idea = "large_heads or split_keys, whichever the shape suits"},
 };
 
 // ---- the reference

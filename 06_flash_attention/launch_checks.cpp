@@ -30,8 +30,8 @@ unsigned grid_blocks(int64_t blocks) {
 void require_head_size(int64_t HS, const char* step, int64_t largest) {
   if (HS > largest)
     throw Error("head size " + std::to_string(HS) + " is too large for " + step +
-                ", which takes at most " + std::to_string(largest) + "; take --kernel " +
-                (HS <= 256 ? "by_shape." : "q_outer."));
+                ", which takes at most " + std::to_string(largest) + "; take ./learn run 06" +
+                (HS <= 256 ? "/any_shape --kernel by_shape." : " --kernel q_outer."));
 }
 
 unsigned query_blocks(const Attention& shape, int64_t Br) {

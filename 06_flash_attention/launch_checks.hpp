@@ -22,7 +22,8 @@ void allow_shared_memory(void (*kernel)(Parameters...), int64_t bytes, const cha
                          int64_t size) {
   tutorial::allow_shared_memory(
       kernel, bytes, what + (" " + std::to_string(size)),
-      size <= 256 ? "take a smaller one, or --kernel by_shape" : "take a smaller one");
+      size <= 256 ? "take a smaller one, or ./learn run 06/any_shape --kernel by_shape"
+                  : "take a smaller one");
 }
 
 /// gridDim.x for so many blocks. Throws Error above 2^31 − 1.

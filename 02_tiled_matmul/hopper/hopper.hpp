@@ -1,4 +1,4 @@
-// Part hopper of chapter 2: part tensor_cores' problem, C = A·B from bf16 numbers, with what
+// Part hopper of chapter 02: part tensor_cores' problem, C = A·B from bf16 numbers, with what
 // compute capability 9.0 brought: the TMA unit copies whole tiles, a warpgroup of 128 threads
 // multiplies them where they lie, and barriers that count bytes hand them over.
 //
@@ -10,6 +10,9 @@
 namespace tutorial::tiled_matmul::hopper {
 
 using tensor_cores::bf16, tensor_cores::Launcher, tensor_cores::Output;
+
+/// The step that step 1 goes on from.
+inline constexpr const char* after = "tensor_cores/by_shape";
 
 // The TMA unit takes matrices whose rows begin at multiples of 16 bytes. So these steps do where A,
 // B and C begin at multiples of 16 bytes and N and K are multiples of 8 below 2^30; anything else
@@ -51,8 +54,5 @@ int columns_of_tile(int64_t M, int64_t N, int multiprocessors);
 /// The letters in the steps' headers: part tensor_cores' own; step 6's tile, ROWS × BN, where ROWS
 /// are those that a cluster has.
 tensor_cores::Symbols symbols_of;
-
-/// The program's part (program.cpp).
-void body(Chapter& chapter);
 
 }  // namespace tutorial::tiled_matmul::hopper

@@ -6,7 +6,7 @@
 #include "common/testing/asked_for.hpp"
 #include "common/testing/program_run.hpp"
 #include "hopper/hopper.hpp"
-#include "tensor_cores/check_step.hpp"
+#include "tensor_cores/tests/check_step.hpp"
 
 namespace tutorial::tiled_matmul::hopper {
 namespace {
@@ -109,7 +109,7 @@ TEST_CASE("hopper: every step asks for what its header says", "[counts]") {
 }
 
 TEST_CASE("hopper: the program checks every step, and finds one wrong element", "[program]") {
-  const Words small = {"--part", "hopper", "--m", "40", "--n", "32", "--k", "24"};
+  const Words small = {"--m", "40", "--n", "32", "--k", "24"};
   // 2·40·32·24 FLOP; 2·(40·24 + 24·32) + 4·40·32 bytes
   check_all_right(run_program(small), names_of(steps) + Words{"cuBLAS"},
                   {.flop = 61440, .bytes = 8576});

@@ -14,7 +14,7 @@ inline void require_device(const char* step, int64_t shared_bytes = 0) {
   if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 8)
     throw Error(std::string(step) +
                 " needs tensor cores that take bf16, of compute capability 8.0 or newer; take the "
-                "chapter's own steps, without --part");
+                "steps of 02_tiled_matmul");
   require_shared_memory(shared_bytes, step, "take --kernel swizzled");
 }
 

@@ -11,10 +11,10 @@
 // H200            0.441 ms at 4095×4097×4093, 199 % of cuBLAS
 #include <algorithm>
 
+#include "any_shape/stream_memory.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/mma.cuh"
-#include "stream_memory.hpp"
 #include "tensor_cores/bf16_tile.cuh"
 #include "tensor_cores/launch_checks.hpp"
 #include "tensor_cores/operands.hpp"
@@ -170,7 +170,8 @@ Operands aligned_operands(const bf16* A, const bf16* B, int64_t M, int64_t N, in
   if (rows_are_aligned(A, K)) a.rows = 0;
   if (rows_are_aligned(B, N)) b.rows = 0;
   const int64_t count_a = a.rows * a.ld, count = count_a + b.rows * b.ld;
-  bf16* const copies = reinterpret_cast<bf16*>(allocate(count / 2));  // a float has two bf16
+  bf16* const copies =
+      reinterpret_cast<bf16*>(any_shape::allocate(count / 2));  // a float has two bf16
   if (copies == nullptr) return as_they_are;
   a.to = copies, b.to = copies + count_a;
   pad_rows<<<std::min(a.rows + b.rows, MAX_ROWS_AT_ONCE), THREADS>>>(a, b);
@@ -183,7 +184,7 @@ Operands aligned_operands(const bf16* A, const bf16* B, int64_t M, int64_t N, in
 }
 
 void release(const Operands& operands) {
-  if (operands.copies != nullptr) tiled_matmul::release(reinterpret_cast<float*>(operands.copies));
+  if (operands.copies != nullptr) any_shape::release(reinterpret_cast<float*>(operands.copies));
 }
 
 // The rule: rows that are not aligned are copied where each element is used often enough, else

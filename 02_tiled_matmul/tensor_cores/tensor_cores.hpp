@@ -1,4 +1,4 @@
-// Part tensor_cores of chapter 2: C = A·B on tensor cores, from bf16 numbers.
+// Part tensor_cores of chapter 02: C = A·B on tensor cores, from bf16 numbers.
 //
 //   A is M×K, B is K×N, C is M×N: row-major without gaps, so A[i][k] is A[i * K + k]. A and B are
 //   bf16, sums are fp32, and C is fp32 or bf16, as the caller likes.
@@ -16,13 +16,12 @@
 #include "common/compare/compare.hpp"
 #include "common/kernel/step.hpp"
 
-namespace tutorial {
-class Chapter;
-}
-
 namespace tutorial::tiled_matmul::tensor_cores {
 
 using bf16 = __nv_bfloat16;
+
+/// The road's last step: step 1 takes its tiles to tensor cores.
+inline constexpr const char* after = "pipelined";
 
 /// Where C goes, and with it the type of its elements: a bf16 is the sum rounded to nearest even.
 using Output = std::variant<float*, bf16*>;
@@ -108,9 +107,5 @@ bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int64_t shared
 using Symbols = std::map<std::string, int64_t>(const bf16* A, const bf16* B, Output C, int64_t M,
                                                int64_t N, int64_t K);
 Symbols symbols_of;
-
-/// The program's part (program.cpp), and the same for other steps.
-void body(Chapter& chapter);
-void run_steps(Chapter& chapter, const std::vector<Step<Launcher>>& steps, Symbols* symbols);
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

@@ -7,8 +7,8 @@
 
 #include "common/testing/asked_for.hpp"
 #include "common/testing/program_run.hpp"
-#include "tensor_cores/check_step.hpp"
 #include "tensor_cores/operands.hpp"
+#include "tensor_cores/tests/check_step.hpp"
 
 namespace tutorial::tiled_matmul::tensor_cores {
 namespace {
@@ -225,7 +225,7 @@ TEST_CASE("tensor cores: every step asks for what its header says", "[counts]") 
 }
 
 TEST_CASE("tensor cores: the program checks every step, and finds one wrong element", "[program]") {
-  const Words small = {"--part", "tensor_cores", "--m", "40", "--n", "30", "--k", "20"};
+  const Words small = {"--m", "40", "--n", "30", "--k", "20"};
   const ProgramRun run = run_program(small);
   // 2·40·30·20 FLOP; 2·(40·20 + 20·30) + 4·40·30 bytes
   check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 48000, .bytes = 7600});
@@ -236,16 +236,14 @@ TEST_CASE("tensor cores: the program checks every step, and finds one wrong elem
 }
 
 TEST_CASE("tensor cores: the program writes C in bf16, too", "[program]") {
-  const ProgramRun run =
-      run_program({"--part", "tensor_cores", "--bf16-out", "--m", "40", "--n", "30", "--k", "20"});
+  const ProgramRun run = run_program({"--bf16-out", "--m", "40", "--n", "30", "--k", "20"});
   // 2·(40·20 + 20·30 + 40·30) bytes
   check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 48000, .bytes = 5200});
   CHECK_THAT(run.out, ContainsSubstring(", bf16 in, bf16 out\n"));
 }
 
 TEST_CASE("tensor cores: the program checks a large product by rows and sums", "[program]") {
-  const Words large = {"--part", "tensor_cores", "--m",  "210",      "--n",
-                       "1000",   "--k",          "1000", "--kernel", "wmma"};
+  const Words large = {"--m", "210", "--n", "1000", "--k", "1000", "--kernel", "wmma"};
   check_all_right(run_stand_in(large), {"wmma"}, {.flop = 4.2e8, .bytes = 3.26e6});
   check_wrong(run_stand_in(large, {.first = 0, .count = 1, .by = 1.0f}), "wmma",
               {"1 of 16000 checked elements (16 of 210 rows)", "C[0][0]"});

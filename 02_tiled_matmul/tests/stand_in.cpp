@@ -5,10 +5,9 @@
 
 namespace tutorial::tiled_matmul {
 
-void shared_tile(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                 float alpha, float beta) {
+void shared_tile(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
   static const CublasHandle handle;
-  row_major_gemm(handle, M, N, K, alpha, A, B, beta, C);
+  row_major_gemm(handle, M, N, K, 1, A, B, 0, C);
   spoil(C);
 }
 

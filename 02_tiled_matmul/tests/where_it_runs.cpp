@@ -10,7 +10,7 @@ TEST_CASE("chapter 02 runs on every GPU that the table names", "[where_it_runs]"
   const int64_t M = gpu.at("--m"), N = gpu.at("--n"), K = gpu.at("--k");
   check_where_they_run("02", steps, [&](Launcher* launch) {
     DeviceBuffer<float> A(M * K), B(K * N), C(M * N);
-    launch(A.data(), B.data(), C.data(), M, N, K, 1, 0);
+    launch(A.data(), B.data(), C.data(), M, N, K);
   });
 }
 

@@ -147,7 +147,7 @@ TEST_CASE("TF32: every step asks for what its header says", "[counts]") {
 
 TEST_CASE("TF32: the program checks every step, and finds one wrong element", "[program]") {
   runnable(steps);  // ends the test where none can run
-  const Words small = {"--part", "tf32", "--m", "40", "--n", "30", "--k", "20"};
+  const Words small = {"--m", "40", "--n", "30", "--k", "20"};
   const ProgramRun run = run_program(small);
   // 2·40·30·20 FLOP; 4·(40·20 + 20·30 + 40·30) bytes
   check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 48000, .bytes = 10400});
@@ -162,8 +162,8 @@ TEST_CASE("TF32: the program checks every step, and finds one wrong element", "[
 // Beyond 10^8 products 16 rows are compared, and the others' sums.
 TEST_CASE("TF32: the program checks a large product by rows and sums", "[program]") {
   runnable(steps);
-  const Words large = {"--part", "tf32", "--m",  "110",      "--n",
-                       "2000",   "--k",  "1000", "--kernel", "one_product,three_products"};
+  const Words large = {"--m", "110",  "--n",      "2000",
+                       "--k", "1000", "--kernel", "one_product,three_products"};
   const ProgramRun right = run_stand_in(large);
   check_all_right(right, {"one_product", "three_products"}, {.flop = 4.4e8, .bytes = 9.32e6});
   check_wrong(run_stand_in(large, {.first = 0, .count = 1, .by = 1}), "three_products",

@@ -1,4 +1,4 @@
-// Part tf32 of chapter 2: C = A·B for float32 matrices, on tensor cores.
+// Part tf32 of chapter 02: C = A·B for float32 matrices, on tensor cores.
 //
 //   A is M×K, B is K×N, C is M×N: row-major float32 without gaps, so A[i][k] is A[i * K + k].
 //
@@ -15,11 +15,10 @@
 #include "common/compare/compare.hpp"
 #include "common/kernel/step.hpp"
 
-namespace tutorial {
-class Chapter;
-}
-
 namespace tutorial::tiled_matmul::tf32 {
+
+/// The road's last step: step 1 takes its tiles to tensor cores.
+inline constexpr const char* after = "pipelined";
 
 /// Computes C = A·B. All three are in global memory, at any address that a float* can have, and C
 /// overlaps neither input. Any sizes >= 0: an empty C is left alone, K = 0 gives zeros. Waits for
@@ -104,8 +103,5 @@ Expected reference(std::span<const float> A, std::span<const float> B, int64_t N
 
 /// That bound, as a part of Σ|a||b| over K products.
 double relative_bound(int64_t K, unsigned products);
-
-/// The program's part (program.cpp).
-void body(Chapter& chapter);
 
 }  // namespace tutorial::tiled_matmul::tf32

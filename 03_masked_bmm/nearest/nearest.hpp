@@ -1,12 +1,11 @@
-// Part nearest of chapter 3: the smallest elements of each row of a product, and where they are.
+// Part nearest of chapter 03: the smallest elements of each row of a product, and where they are.
 //
 //   A    M × D, queries    B  N × D, points    float32, row-major, at any address of a float*
 //   out  M × k, for each query the numbers of k points, best first, as float32
 //
 // What is compared is
 //
-//   distance   Σ (a[d] - b[d])², in double: sum = fma(a[d] - b[d], a[d] - b[d], sum) for d = 0, 1,
-//   …
+//   distance   Σ (a[d] - b[d])², in double: sum = fma(a[d] - b[d], a[d] - b[d], sum) for d = 0, 1 …
 //              The answer is the true one of these numbers, whatever a step computes on the way.
 //   product    a·b in float32, rounded in whatever order a step adds
 //
@@ -29,11 +28,10 @@
 #include "common/data/device_buffer.hpp"
 #include "common/kernel/step.hpp"
 
-namespace tutorial {
-class Chapter;
-}
-
 namespace tutorial::masked_bmm::nearest {
+
+/// The step that this part goes on from: the product there is written, here it need not be.
+inline constexpr const char* after = "four_blocks";
 
 enum class Measure { distance, product };
 
@@ -163,8 +161,5 @@ void finish(const Search& search, const Packed& packed, const float* A, const fl
 /// best by the rounding's bound, it is the value, too. Without `got` rounding is no excuse.
 Expected reference(const Search& search, std::span<const float> A, std::span<const float> B,
                    std::span<const int64_t> rows, std::span<const float> got = {});
-
-/// The program's part (program.cpp).
-void body(Chapter& chapter);
 
 }  // namespace tutorial::masked_bmm::nearest

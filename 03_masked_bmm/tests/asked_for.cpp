@@ -7,7 +7,7 @@ namespace tutorial::masked_bmm {
 namespace {
 
 /// What the words in a header allow: less where a live block reaches over an edge of C, and the
-/// masks' bytes or the words and the list more.
+/// masks' bytes more.
 struct Stated {
   int64_t live = 0;  // blocks that keep something
   Allowance loads;
@@ -15,28 +15,15 @@ struct Stated {
 
 Stated words_of(const Step<Launcher>& step, const Problem& problem) {
   const MaskedBmm& p = problem.p;
-  const std::vector<Kept> kept = coarse_mask_reference(problem.mask, p.M, p.N, BLOCK);
-  const int64_t down = ceil_div(p.M, BLOCK), across = ceil_div(p.N, BLOCK);
-  const bool half_blocks = step.launch != three_level_mask && step.launch != mask_words;
+  const bool half_blocks = step.launch == four_blocks;
   Stated words;
-  int64_t read = 0;  // rows of A and columns of B
-  for (int64_t block = 0; block < down * across; ++block) {
-    if (kept[block] == Kept::none) continue;
-    words.live += p.batch;
-    const int64_t rows = std::min<int64_t>(p.M - block / across * BLOCK, BLOCK);
-    const int64_t cols = std::min<int64_t>(p.N - block % across * BLOCK, BLOCK);
-    const int64_t tiles = half_blocks ? ceil_div(rows, BLOCK / 2) : 1;
-    read += p.batch * (rows + tiles * cols);
-  }
-  const int64_t stated = words.live * (half_blocks ? 3 : 2) * BLOCK,
-                blocks = p.batch * down * across;
-  if (step.launch != bmm_then_fill) words.loads.less = 4 * p.K * (stated - read);
-  if (step.launch == three_level_mask)  // by each thread: the block's byte, its own, 64 elements'
-    words.loads.more = 256 * (blocks + (1 + 64) * words.live);
-  if (step.launch == mask_words)  // by each thread: an entry of the list, its word twice
-    words.loads.more = 256 * (16 * blocks + 2 * 8 * words.live);
-  if (step.launch == small_tiles || step.launch == overlapped_tiles)  // by a thread; by each
-    words.loads.more = 2 * 16 * blocks + 256 * 8 * words.live;
+  const LiveBlocks live = live_blocks(p, problem.mask, half_blocks ? BLOCK / 2 : BLOCK);
+  words.live = live.count;
+  if (step.launch == bmm_then_fill) return words;
+  words.loads.less = 4 * p.K * live.beyond_edges;
+  const int64_t blocks = p.batch * ceil_div(p.M, BLOCK) * ceil_div(p.N, BLOCK);
+  // By each thread: the block's byte, its own two at most, 64 elements'.
+  words.loads.more = 256 * (blocks + (2 + 64) * words.live);
   return words;
 }
 
@@ -46,7 +33,6 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
     for (const char* kind : {"causal", "window:20"}) {
       CAPTURE(step.name, s.batch, s.M, s.N, s.K, kind);
       Problem problem(s, make_mask(kind, s.batch, s.M, s.N, false, 5));
-      problem.p.band = band_of(kind, s.M, s.N);
       const Stated words = words_of(step, problem);
       const int64_t size = s.batch * s.M * s.N;
       DeviceBuffer<float> C(size);
@@ -74,9 +60,6 @@ TEST_CASE("what is built from a mask asks for what its header says", "[counts]")
     const std::map<std::string, int64_t> symbols = {{"masks", masks}, {"M", M}, {"N", N}};
     check_asked_for(symbols, [&] {
       build_coarse_masks(p, device.block_mask.data(), device.thread_mask.data());
-    });
-    check_asked_for(symbols, [&] {
-      build_mask_words(p, device.words.data(), device.block_mask.data(), device.list.data());
     });
   }
 }

@@ -83,23 +83,6 @@ TEST_CASE("a mask from a file, and masks that are refused") {
     refused(kind, "after the colon");
 }
 
-TEST_CASE("a band is the mask of the same name") {
-  for (const auto& [M, N] : {std::pair{9, 9}, {4, 9}, {9, 4}, {1, 1}}) {
-    for (const char* kind :
-         {"none", "causal", "window:1", "window:3", "window:100", "window:9223372036854775807"}) {
-      CAPTURE(M, N, kind);
-      const Band band = *band_of(kind, M, N);
-      CHECK(band.low <= band.high);
-      const Mask mask = mask_where(1, M, N, [&](int64_t, int64_t i, int64_t j) {
-        return band.low <= j - i && j - i <= band.high;
-      });
-      CHECK(mask.keep == make_mask(kind, 1, M, N, false, 0).keep);
-    }
-  }
-  CHECK_FALSE(band_of("random:0.5", 9, 9));
-  CHECK_FALSE(band_of("mask.npy", 9, 9));
-}
-
 TEST_CASE("the reference gives B for the identity, and the fill value where the mask is 0") {
   const int64_t n = 9;
   const Mask mask = patterned(2, n, n);
@@ -133,7 +116,7 @@ TEST_CASE("skipped blocks, threads and warps of a causal mask are what a drawing
   // 15 + 14 + … + 1 = 120 of the 16×16 threads are, and every warp has a thread that works.
   Problem a({3, 256, 256, 1}, make_mask("causal", 3, 256, 256, false, 0));
   Skipped skipped =
-      count_skipped(a.p, a.device_masks.block_mask.to_host(), a.device_masks.thread_mask.to_host());
+      count_skipped(a.p, a.device.block_mask.to_host(), a.device.thread_mask.to_host());
   CHECK(skipped.blocks == 3 * 1);
   CHECK(skipped.blocks_in_all == 3 * 4);
   CHECK(skipped.threads == 3 * 240);
@@ -144,8 +127,7 @@ TEST_CASE("skipped blocks, threads and warps of a causal mask are what a drawing
   // The last row alone is kept: 7 of the block's 8 warps skip, and half of the last warp.
   Problem b({2, 128, 128, 1},
             mask_where(2, 128, 128, [](int64_t, int64_t i, int64_t) { return i == 127; }));
-  skipped =
-      count_skipped(b.p, b.device_masks.block_mask.to_host(), b.device_masks.thread_mask.to_host());
+  skipped = count_skipped(b.p, b.device.block_mask.to_host(), b.device.thread_mask.to_host());
   CHECK(skipped.blocks == 0);
   CHECK(skipped.warps == 2 * 7);
   CHECK(skipped.threads == 2 * 240);

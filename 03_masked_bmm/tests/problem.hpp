@@ -1,108 +1,19 @@
-// What the tests of this chapter share: masks, and problems on host and device.
+// A problem for the chapter's own steps.
 #pragma once
 
 #include <algorithm>
-#include <functional>
-#include <limits>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "03_masked_bmm.hpp"
-#include "common/testing/testing.hpp"
 #include "device_masks.hpp"
-#include "mask_options.hpp"
+#include "masked.hpp"
 
 namespace tutorial::masked_bmm {
 
-inline constexpr float INF = std::numeric_limits<float>::infinity();
-inline constexpr float NOT_A_NUMBER = std::numeric_limits<float>::quiet_NaN();
-
-struct Shape {
-  int64_t batch, M, N, K;
-};
-
-/// (batch or 1) × M × N from a rule.
-inline Mask mask_where(int64_t masks, int64_t M, int64_t N,
-                       const std::function<bool(int64_t, int64_t, int64_t)>& keep) {
-  Mask mask{.keep = {}, .per_batch = masks > 1};
-  for (int64_t m = 0; m < masks; ++m)
-    for (int64_t i = 0; i < M; ++i)
-      for (int64_t j = 0; j < N; ++j) mask.keep.push_back(keep(m, i, j));
-  return mask;
+inline void from_reference(DeviceMasks& device, const MaskedBmm& p, const Mask& mask) {
+  device.block_mask.from_host(coarse_mask_reference(mask, p.M, p.N, BLOCK));
+  device.thread_mask.from_host(coarse_mask_reference(mask, p.M, p.N, PATCH));
 }
-
-/// 8×8 patches that keep nothing, everything, one corner, or all but one element.
-inline Mask patterned(int64_t masks, int64_t M, int64_t N) {
-  return mask_where(masks, M, N, [](int64_t m, int64_t i, int64_t j) {
-    const int64_t pattern = (m + i / 8 * 3 + j / 8) % 7, place = i % 8 * 8 + j % 8;
-    switch (pattern) {
-      case 0:
-        return false;
-      case 1:
-        return true;
-      case 2:
-        return place == 0;
-      case 3:
-        return place == 63;
-      case 4:
-        return place != 0;
-      case 5:
-        return place != 63;
-      default:
-        return i % 8 < 3;
-    }
-  });
-}
-
-/// One block of rows more than a grid has blocks in y.
-inline const int64_t ROWS_BEYOND_GRID = grid_limit.y * BLOCK + 1;
-/// Of one column.
-inline Mask every_third_row(int64_t M) {
-  return mask_where(1, M, 1, [](int64_t, int64_t i, int64_t) { return i % 3 == 0; });
-}
-
-/// Half of it kept, and by any nonzero byte: 2, 255, not 1.
-inline Mask kept_by_other_bytes(int64_t M, int64_t N) {
-  Mask mask = make_mask("random:0.5", 1, M, N, false, 4);
-  for (size_t e = 0; e < mask.keep.size(); ++e) mask.keep[e] *= e % 3 == 0 ? 2 : 255;
-  return mask;
-}
-
-/// A problem on host and device. What is built from the mask comes from the reference, so that a
-/// test of a product does not depend on the kernels that build it, which have their own tests.
-struct Problem {
-  MaskedBmm p;
-  Mask mask;
-  DeviceMasks device_masks;
-  std::vector<float> A, B;
-  DeviceBuffer<float> device_A, device_B;
-
-  /// `offset` moves A, B (by floats) and the mask (by bytes) off their alignment.
-  Problem(const Shape& shape, Mask the_mask, float fill = -INF, int64_t offset = 0)
-      : p{.batch = shape.batch, .M = shape.M, .N = shape.N, .K = shape.K, .fill = fill},
-        mask(std::move(the_mask)),
-        device_masks(p, mask, offset),
-        A(make_values({p.batch, p.M, p.K}, Init::normal, 1)),
-        B(make_values({p.batch, p.K, p.N}, Init::normal, 2)) {
-    device_masks.block_mask.from_host(coarse_mask_reference(mask, p.M, p.N, BLOCK));
-    device_masks.thread_mask.from_host(coarse_mask_reference(mask, p.M, p.N, PATCH));
-    device_masks.words.from_host(mask_words_reference(mask, p.M, p.N));
-    device_masks.list.from_host(block_list_reference(mask, p.M, p.N));
-    upload(offset);
-  }
-  /// After a change of A or B.
-  void upload(int64_t offset = 0) {
-    device_A = DeviceBuffer<float>(A, offset);
-    device_B = DeviceBuffer<float>(B, offset);
-  }
-
-  void check(const Step<Launcher>& step, int64_t offset = 0) {
-    const Layout layout{.batch = p.batch, .rows = p.M, .cols = p.N, .tile = step.tile};
-    check_launch([&](float* C) { step.launch(p, device_A.data(), device_B.data(), C); },
-                 masked_bmm_reference(p, mask, A, B), layout, offset);
-  }
-};
+using Problem = ProblemOn<MaskedBmm, DeviceMasks>;
 
 /// Those of the chapter's steps that have these launchers.
 inline std::vector<Step<Launcher>> steps_with(const std::vector<Launcher*>& launchers) {

@@ -28,10 +28,6 @@
 #include "common/kernel/grid.hpp"
 #include "common/kernel/step.hpp"
 
-namespace tutorial {
-class Chapter;
-}
-
 namespace tutorial::flash_attention::backward {
 
 /// Where everything is. `scratch` is scratch_floats() that a step may use as it likes.
@@ -39,6 +35,9 @@ struct Tensors {
   const float *q, *k, *v, *out, *dout, *lse;
   float *dq, *dk, *dv, *scratch;
 };
+
+/// The road's step that these go on from: the forward pass that leaves lse.
+inline constexpr const char* after = "q_outer";
 
 // ---- the steps
 
@@ -109,8 +108,5 @@ struct HostTensors {
 /// it. Of dq the rows `queries` (of B·NH·Tq), of dk and dv the rows `keys` (of B·NH_kv·Tk).
 Reference reference(const Attention& shape, const HostTensors& at, std::span<const int64_t> queries,
                     std::span<const int64_t> keys);
-
-/// The program's part (program.cpp).
-void body(Chapter& chapter);
 
 }  // namespace tutorial::flash_attention::backward

@@ -7,9 +7,11 @@
 #include <cstdint>
 
 #include "backward/backward.hpp"
-#include "thread_rows.cuh"
+#include "faster/thread_rows.cuh"
 
 namespace tutorial::flash_attention::backward {
+
+using namespace faster;  // the words of its headers
 
 /// log₂ of what divides a query's weights, as weight() takes it: LOG2_E·lse. Of a query that sees
 /// no key, and past the last one, it is +∞: all its weights are 2^−∞ = 0.

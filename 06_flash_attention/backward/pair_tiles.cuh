@@ -12,12 +12,12 @@
 
 #include "backward/backward_parts.cuh"
 #include "common/kernel/reduce.cuh"
-#include "pieces.cuh"
-#include "thread_rows.cuh"
+#include "faster/pieces.cuh"
+#include "faster/thread_rows.cuh"
 
 namespace tutorial::flash_attention::backward {
 
-/// Which thread has what: rows as the lanes of steps 13 to 15 of the forward pass, LY of them a
+/// Which thread has what: rows as the lanes of faster/read_ahead, LY of them a
 /// warp; columns TX apart.
 template <class Sizes>
 struct PairTile : Sizes {

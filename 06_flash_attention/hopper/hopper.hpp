@@ -14,6 +14,9 @@ namespace tutorial::flash_attention::hopper {
 using tensor_cores::bf16;
 using tensor_cores::Launcher;
 
+/// The step that step 1 goes on from, of part tensor_cores.
+inline constexpr const char* after = "tensor_cores/lazy_rescale";
+
 // ---- the steps
 
 Launcher warpgroups, taking_turns, overlapped, persistent, longest_first, tile_stores,
@@ -61,8 +64,5 @@ inline int64_t largest_head_size(Launcher* step) {
 
 /// How many queries of a head a block of the last two steps takes: 128 or 192.
 int64_t queries_of_block(const Attention& shape);
-
-/// The program's part (program.cpp).
-void body(Chapter& chapter);
 
 }  // namespace tutorial::flash_attention::hopper

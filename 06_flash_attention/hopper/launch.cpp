@@ -36,8 +36,8 @@ void require_supported(const Attention& shape, const char* step, int64_t largest
                   std::to_string(size) + "; take smaller sizes.");
   if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9)
     throw Error(std::string(step) +
-                " needs a GPU of compute capability 9.0, for wgmma and TMA; take --part "
-                "tensor_cores.");
+                " needs a GPU of compute capability 9.0, for wgmma and TMA; take ./learn run "
+                "06/tensor_cores.");
 }
 
 CUtensorMap queries_map(const Attention& shape, const bf16* tensor, int rows) {

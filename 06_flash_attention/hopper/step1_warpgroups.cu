@@ -1,4 +1,4 @@
-// Step 1 = step lazy_rescale of part tensor_cores on Hopper's own units. One thread of a producer
+// Step 1 = tensor_cores/lazy_rescale on Hopper's own units. One thread of a producer
 // warpgroup has the TMA unit bring Q once, and tiles of K and V into a ring of two stages. Two
 // consumers, warpgroups as well, take 64 queries each: wgmma reads Q, K and V from shared memory by
 // itself, and P, the first operand of the second product, from registers. Barriers that count say

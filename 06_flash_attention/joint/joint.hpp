@@ -19,11 +19,10 @@
 #include "common/kernel/shared_memory.hpp"
 #include "common/kernel/step.hpp"
 
-namespace tutorial {
-class Chapter;
-}
-
 namespace tutorial::flash_attention::joint {
+
+/// The road's step that these go on from: the same loops, without the softmax.
+inline constexpr const char* after = "q_outer";
 
 // ---- the steps
 
@@ -87,8 +86,5 @@ inline Tally article_joint_tiling(int64_t m, int64_t n, int64_t k, int b) {
 /// The rows `rows` of y, in double.
 Expected reference(std::span<const float> A, std::span<const float> B, std::span<const float> C,
                    int64_t n, int64_t k, std::span<const int64_t> rows);
-
-/// The program's part (program.cpp).
-void body(Chapter& chapter);
 
 }  // namespace tutorial::flash_attention::joint

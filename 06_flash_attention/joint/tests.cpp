@@ -108,7 +108,7 @@ TEST_CASE("joint tiling: the kernels ask for what their headers say", "[counts]"
 }
 
 TEST_CASE("joint tiling: the program checks both steps, and finds one wrong element", "[program]") {
-  const Words small = {"--part", "joint", "--m", "20", "--n", "30", "--k", "8"};
+  const Words small = {"--m", "20", "--n", "30", "--k", "8"};
   const ProgramRun run = run_program(small);
   // 2 · 2·20·30·8 FLOP; A and B, C and y, 20·8 and 30·8 floats each
   check_all_right(run, names_of(steps), {.flop = 19200, .bytes = 3200});
@@ -122,7 +122,7 @@ TEST_CASE("joint tiling: the program checks both steps, and finds one wrong elem
 
 // Beyond 10^8 products some rows are compared. Beside the wrong step the other one is right.
 TEST_CASE("joint tiling: the program compares some rows of a large result", "[program]") {
-  check_wrong(run_stand_in({"--part", "joint", "--m", "1010", "--n", "1000", "--k", "100"},
+  check_wrong(run_stand_in({"--m", "1010", "--n", "1000", "--k", "100"},
                            {.first = 1009 * 100 + 99, .count = 1, .by = 10}),
               "two_products", {"1 of 100100 checked elements (1001 of 1010 rows)", "y[1009][99]"});
 }

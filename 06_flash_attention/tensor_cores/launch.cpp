@@ -17,12 +17,12 @@ void require_head_size(const Attention& shape, const char* step, int64_t largest
   if (shape.HS % 8 != 0)
     throw Error("head size " + std::to_string(shape.HS) +
                 " is no multiple of 8, so rows of bf16 are no multiple of 16 bytes; take one that "
-                "is, or the chapter's part without a name.");
+                "is, or ./learn run 06/any_shape, in fp32.");
   if (shape.HS > largest)
-    throw Error("head size " + std::to_string(shape.HS) + " is too large for " + step +
-                ", which keeps O in registers and takes at most " + std::to_string(largest) +
-                (largest < 256 ? "; take --kernel head_sizes."
-                               : "; take the chapter's part without a name."));
+    throw Error(
+        "head size " + std::to_string(shape.HS) + " is too large for " + step +
+        ", which keeps O in registers and takes at most " + std::to_string(largest) +
+        (largest < 256 ? "; take --kernel head_sizes." : "; take ./learn run 06, in fp32."));
 }
 
 void require_supported(const Attention& shape, const char* step, int64_t largest, const bf16* q,

@@ -21,13 +21,12 @@
 #include "06_flash_attention.hpp"
 #include "common/kernel/step.hpp"
 
-namespace tutorial {
-class Chapter;
-}
-
 namespace tutorial::flash_attention::tensor_cores {
 
 using bf16 = __nv_bfloat16;
+
+/// The road's step that step 1 goes on from.
+inline constexpr const char* after = "q_outer";
 
 // ---- the steps
 
@@ -94,12 +93,5 @@ inline int64_t largest_head_size(Launcher* step) {
 /// that rounds as above. q, k and v hold numbers of bf16. reference.cpp derives the bound.
 Reference reference_bf16(const Attention& shape, std::span<const float> q, std::span<const float> k,
                          std::span<const float> v, std::span<const int64_t> rows);
-
-/// The program's part with these steps, of this part or another: of so many queries where there is
-/// no GPU and the user does not say.
-void run_steps(Chapter& chapter, const std::vector<Step<Launcher>>& steps, int64_t queries_on_cpu);
-
-/// The program's part (program.cpp).
-void body(Chapter& chapter);
 
 }  // namespace tutorial::flash_attention::tensor_cores

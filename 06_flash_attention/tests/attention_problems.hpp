@@ -1,6 +1,7 @@
-// What the tests of chapter 06 share: problems, and one way to check a step.
+// What the tests of chapter 06 and its parts share: problems in fp32.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
@@ -18,34 +19,34 @@ struct Problem {
   std::vector<float> q, k, v;
 };
 
-Problem normal_problem(const Attention& shape);
-/// Adds `add(j)` to the score of key j, for all queries.
-Problem with_scores(const Attention& shape, const std::function<float(int64_t)>& add);
+inline Problem normal_problem(const Attention& shape) {
+  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal] = shape;
+  return {shape, make_values({B, NH, Tq, HS}, Init::normal, 1),
+          make_values({B, NH_kv, Tk, HS}, Init::normal, 2),
+          make_values({B, NH_kv, Tk, HS}, Init::normal, 3)};
+}
+
+/// Adds `add(j)` to the score of key j, for all queries: q[0] = 1, and k[0] = √HS·add(j).
+inline Problem with_scores(const Attention& shape, const std::function<float(int64_t)>& add) {
+  Problem problem = normal_problem(shape);
+  const auto HS = static_cast<size_t>(shape.HS);
+  for (size_t i = 0; i < problem.q.size(); i += HS) problem.q[i] = 1;
+  for (size_t j = 0; j < problem.k.size(); j += HS)
+    problem.k[j] = std::sqrt(static_cast<float>(HS)) * add(static_cast<int64_t>(j / HS) % shape.Tk);
+  return problem;
+}
 
 /// All rows.
-Reference reference(const Problem& problem);
+inline Reference reference(const Problem& problem) {
+  return reference(problem.shape, problem.q, problem.k, problem.v, all_rows(problem.shape.rows()));
+}
 
 /// "B=1 NH=2 …", for messages.
-std::string text(const Attention& shape);
-
-/// How far the tensors begin, in floats, from an address that is a multiple of 256 bytes.
-struct Offsets {
-  int64_t q = 0, k = 0, v = 0, out = 0, lse = 0, scratch = 0;
-};
-
-/// The largest head size that the step takes on every device: its tiles have no more columns.
-/// Steps 1 and 2 have no such limit.
-int64_t largest_head_size(const Step<Launcher>& step);
-/// A head size like this one for which the step has a kernel of its own: large_heads has none up to
-/// 128.
-int64_t own_head_size(const Step<Launcher>& step, int64_t HS);
-/// Does the step need more shared memory for this head size than the device has?
-bool is_too_large_here(const Step<Launcher>& step, Attention shape);
-/// Checks out and lse, where the device is large enough for the step, and the step does not hand
-/// the head size on to the one before it.
-void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets = {});
-/// With the causal mask and without.
-void check_both(const Step<Launcher>& step, Attention shape,
-                const std::function<Problem(const Attention&)>& make);
+inline std::string text(const Attention& s) {
+  return "B=" + std::to_string(s.B) + " NH=" + std::to_string(s.NH) +
+         " NH_kv=" + std::to_string(s.NH_kv) + " Tq=" + std::to_string(s.Tq) +
+         " Tk=" + std::to_string(s.Tk) + " HS=" + std::to_string(s.HS) +
+         (s.causal ? " causal" : " full");
+}
 
 }  // namespace tutorial::flash_attention

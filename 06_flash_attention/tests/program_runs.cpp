@@ -1,7 +1,7 @@
 // The chapter's program: what it computes, says and finds.
 #include "common/testing/program_run.hpp"
 
-#include "attention_problems.hpp"
+#include "tests/attention_problems.hpp"
 
 namespace tutorial::flash_attention {
 namespace {

@@ -2,7 +2,7 @@
 #include <catch2/catch_approx.hpp>
 #include <cmath>
 
-#include "attention_problems.hpp"
+#include "tests/attention_problems.hpp"
 
 namespace tutorial::flash_attention {
 namespace {

@@ -6,7 +6,7 @@
 namespace tutorial::flash_attention {
 
 TEST_CASE("chapter 06 runs on every GPU that the table names", "[where_it_runs]") {
-  const auto gpu = gpu_sizes("06_flash_attention/main.cpp");
+  const auto gpu = gpu_sizes("06_flash_attention/attention_program.cpp");
   const int64_t heads = gpu.at("--heads"), T = gpu.at("--seq");
   const auto check = [&](int64_t HS, int64_t head_size) {
     const Attention shape{
@@ -16,7 +16,7 @@ TEST_CASE("chapter 06 runs on every GPU that the table names", "[where_it_runs]"
         [&](Launcher* launch) {
           const int64_t size = shape.rows() * HS;
           DeviceBuffer<float> q(size), k(size), v(size), out(size), lse(shape.rows()),
-              scratch(scratch_floats(shape));
+              scratch(shape.rows());
           launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), scratch.data());
         },
         head_size);

@@ -100,13 +100,13 @@ TEST_CASE("nearest: what cannot be done is refused in a sentence") {
 }
 
 TEST_CASE("nearest: the program checks all steps, and finds one wrong element", "[program]") {
-  const Words product = {"--part", "nearest", "--product", "--m", "20", "--n", "30", "--d", "8"};
+  const Words product = {"--product", "--m", "20", "--n", "30", "--d", "8"};
   const ProgramRun run = run_program(product);
   // 2·20·30·8 FLOP; A and B, and 20 numbers
   const Cost least = {.flop = 9600, .bytes = 4 * (20 * 8 + 30 * 8 + 20)};
   check_all_right(run, {"product_then_minimum", "fused_minimum", "k_best", "cuBLAS + minimum"},
                   least);
-  const ProgramRun near = run_program({"--part", "nearest", "--m", "20", "--n", "30", "--d", "8"});
+  const ProgramRun near = run_program({"--m", "20", "--n", "30", "--d", "8"});
   check_all_right(near, {"second_look", "k_best"}, least);
   CHECK_THAT(near.out, ContainsSubstring("out[20×1] = the 1 nearest of B[30×8] for each of "
                                          "A[20×8], by |a - b|, fp32"));
@@ -115,8 +115,8 @@ TEST_CASE("nearest: the program checks all steps, and finds one wrong element", 
 }
 
 TEST_CASE("nearest: the program compares some rows of a large result", "[program]") {
-  check_wrong(run_stand_in({"--part", "nearest", "--product", "--kernel", "fused_minimum", "--m",
-                            "200", "--n", "10000", "--d", "100"},
+  check_wrong(run_stand_in({"--product", "--kernel", "fused_minimum", "--m", "200", "--n", "10000",
+                            "--d", "100"},
                            {.first = 199, .count = 1, .by = 1}),
               "fused_minimum", {"1 of 101 checked elements (101 of 200 rows)", "out[199][0]"});
 }

@@ -6,7 +6,7 @@
 namespace tutorial::masked_bmm::nearest {
 
 TEST_CASE("part nearest runs on every GPU that the table names", "[where_it_runs]") {
-  const auto gpu = gpu_sizes("03_masked_bmm/nearest/program.cpp");
+  const auto gpu = gpu_sizes("03_masked_bmm/nearest/main.cpp");
   Search search{.M = gpu.at("--m"), .N = gpu.at("--n"), .D = gpu.at("--d")};
   for (const auto& step : steps) {
     const bool has_distances = (step.features & DISTANCE) != 0;

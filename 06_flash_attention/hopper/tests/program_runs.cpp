@@ -7,8 +7,8 @@ namespace tutorial::flash_attention::hopper {
 namespace {
 
 Words sizes(const char* heads, const char* kv_heads, const char* queries, const char* keys) {
-  return {"--part", "hopper", "--batch", "1",        "--heads", heads,        "--kv-heads",
-          kv_heads, "--seq",  queries,   "--seq-kv", keys,      "--head-dim", "8"};
+  return {"--batch", "1",     "--heads",  heads, "--kv-heads", kv_heads,
+          "--seq",   queries, "--seq-kv", keys,  "--head-dim", "8"};
 }
 
 TEST_CASE("hopper: the program checks every step, and says that it rounds", "[program]") {

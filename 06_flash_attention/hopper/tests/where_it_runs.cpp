@@ -6,7 +6,7 @@
 namespace tutorial::flash_attention::hopper {
 
 TEST_CASE("part hopper runs on every GPU that the table names", "[where_it_runs]") {
-  const auto gpu = gpu_sizes("06_flash_attention/tensor_cores/program.cpp");
+  const auto gpu = gpu_sizes("06_flash_attention/tensor_cores/bf16_program.cpp");
   const int64_t heads = gpu.at("--heads"), T = gpu.at("--seq");
   const auto check = [&](int64_t HS, int64_t head_size) {
     const Attention shape{

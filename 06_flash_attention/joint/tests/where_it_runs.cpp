@@ -6,7 +6,7 @@
 namespace tutorial::flash_attention::joint {
 
 TEST_CASE("part joint runs on every GPU that the table names", "[where_it_runs]") {
-  const auto gpu = gpu_sizes("06_flash_attention/joint/program.cpp");
+  const auto gpu = gpu_sizes("06_flash_attention/joint/main.cpp");
   const int64_t m = gpu.at("--m"), n = gpu.at("--n");
   const auto check = [&](int64_t k, int64_t head_size) {
     check_where_they_run(

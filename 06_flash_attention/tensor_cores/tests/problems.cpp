@@ -1,19 +1,6 @@
 #include "tensor_cores/tests/problems.hpp"
 
-#include "common/data/narrow.hpp"
-
 namespace tutorial::flash_attention::tensor_cores {
-
-Problem in_bf16(Problem problem) {
-  for (std::vector<float>* values : {&problem.q, &problem.k, &problem.v})
-    *values = rounded_to<bf16>(*values);
-  return problem;
-}
-
-Reference reference_of(const Problem& problem) {
-  return reference_bf16(problem.shape, problem.q, problem.k, problem.v,
-                        all_rows(problem.shape.rows()));
-}
 
 bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
   shape.B = 0;  // so that it launches nothing

@@ -1,16 +1,24 @@
 // What the tests of this part share: problems in bf16, and one way to check a step.
 #pragma once
 
+#include "common/data/narrow.hpp"
 #include "tensor_cores/tensor_cores.hpp"
 #include "tests/attention_problems.hpp"
 
 namespace tutorial::flash_attention::tensor_cores {
 
 /// The same with q, k and v rounded to bf16.
-Problem in_bf16(Problem problem);
+inline Problem in_bf16(Problem problem) {
+  for (std::vector<float>* values : {&problem.q, &problem.k, &problem.v})
+    *values = rounded_to<bf16>(*values);
+  return problem;
+}
 
 /// All rows.
-Reference reference_of(const Problem& problem);
+inline Reference reference_of(const Problem& problem) {
+  return reference_bf16(problem.shape, problem.q, problem.k, problem.v,
+                        all_rows(problem.shape.rows()));
+}
 
 /// How far the tensors begin, in elements, from an address that is a multiple of 256 bytes.
 struct Offsets {

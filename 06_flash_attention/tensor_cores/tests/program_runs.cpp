@@ -7,8 +7,8 @@ namespace tutorial::flash_attention::tensor_cores {
 namespace {
 
 Words sizes(const char* heads, const char* kv_heads, const char* queries, const char* keys) {
-  return {"--part", "tensor_cores", "--batch", "1",        "--heads", heads,        "--kv-heads",
-          kv_heads, "--seq",        queries,   "--seq-kv", keys,      "--head-dim", "8"};
+  return {"--batch", "1",     "--heads",  heads, "--kv-heads", kv_heads,
+          "--seq",   queries, "--seq-kv", keys,  "--head-dim", "8"};
 }
 
 TEST_CASE("tensor cores: the program checks every step, and says that it rounds", "[program]") {
@@ -34,8 +34,8 @@ TEST_CASE("tensor cores: the program finds one wrong element of out, and of lse"
 // the wrong step another one is right.
 TEST_CASE("tensor cores: the program compares some rows of a large result", "[program]") {
   const ProgramRun run =
-      run_stand_in({"--part", "tensor_cores", "--batch", "1", "--heads", "1", "--seq", "66",
-                    "--seq-kv", "25000", "--head-dim", "128", "--kernel", "fragments,swizzled"},
+      run_stand_in({"--batch", "1", "--heads", "1", "--seq", "66", "--seq-kv", "25000",
+                    "--head-dim", "128", "--kernel", "fragments,swizzled"},
                    {.first = 65 * 128, .count = 1, .by = 1});
   check_wrong(run, "fragments", {"1 of 8192 checked elements (64 of 66 rows)", "out[65][0]"});
 }

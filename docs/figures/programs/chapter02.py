@@ -57,7 +57,7 @@ def tile():
 @figure("02_levels")
 def levels():
     fig = Figure(760, 286, "From global memory to shared memory to registers, and how many products a float serves each "
-                           "time it is fetched: 1 in chapter 01; 16 and 1 in step 1; 128 and 8 in step 2; in step 7 256 and 8 for a "
+                           "time it is fetched: 1 in chapter 01; 16 and 1 in step 1; 128 and 8 in step 2; in part faster 256 and 8 for a "
                            "float of A, 128 and 16 for one of B")
     boxes = ((250, "global memory", "all threads", GREY), (430, "shared memory", "one block", PURPLE),
              (610, "registers", "one thread", GREEN))
@@ -71,7 +71,7 @@ def levels():
     fig.text(590, 92, "products per float", 12, anchor="middle")
     rows = (("chapter 01", "one element per thread", "1", None), ("step 1", "a 16×16 tile per block", "16", "1"),
             ("step 2", "128×128 per block, 8×8 per thread", "128", "8"),
-            ("step 7", "128×256 per block, 16×8 per thread", "256 (A) or 128 (B)", "8 (A) or 16 (B)"))
+            ("part faster", "128×256 per block, 16×8 per thread", "256 (A) or 128 (B)", "8 (A) or 16 (B)"))
     for i, (step, what, first, second) in enumerate(rows):
         y = 126 + i * 42
         fig.line(10, y - 19, 750, y - 19, width=0.5, dash="2 4")
@@ -111,7 +111,7 @@ def example():
     return fig
 
 
-# ---- steps 1 to 5
+# ---- the road, and step 1 of part faster
 
 @figure("02_barriers")
 def barriers():
@@ -266,18 +266,18 @@ def epilogue():
     return fig
 
 
-# ---- steps 6 to 9
+# ---- step 5, and part faster
 
 @figure("02_pipeline")
 def pipeline():
-    fig = Figure(760, 262, "In time: step 5 brings tiles and multiplies in turn. Step 6 brings the next tiles into the other "
+    fig = Figure(760, 262, "In time: step 4 brings tiles and multiplies in turn. Step 5 brings the next tiles into the other "
                            "buffer while it multiplies, and is done sooner")
     left, unit = 78, 84
-    fig.heading(10, 20, "Step 5: one pair of tiles in shared memory")
+    fig.heading(10, 20, "Step 4: one pair of tiles in shared memory")
     for turn in range(4):
         box(fig, left + turn * 2 * unit, 34, unit - 2, 34, f"bring {turn}", GREY, PALE)
         box(fig, left + (turn * 2 + 1) * unit, 34, unit - 2, 34, f"multiply {turn}", GREEN, HALF)
-    fig.heading(10, 108, "Step 6: two pairs")
+    fig.heading(10, 108, "Step 5: two pairs")
     fig.text(10, 139, "arithmetic", 12, middle=True)
     fig.text(10, 177, "copies", 12, middle=True)
     box(fig, left, 160, unit - 2, 34, "bring 0", GREY, PALE)
@@ -340,17 +340,17 @@ def warp_tile():
 
 @figure("02_fragments")
 def fragments():
-    fig = Figure(760, 306, "In time, one warp. Step 7 reads the operands of a k, waits for them and multiplies. Step 8 reads the "
+    fig = Figure(760, 306, "In time, one warp. Step 2 reads the operands of a k, waits for them and multiplies. Step 3 reads the "
                            "operands of the next k while it multiplies these; the barrier comes before a tile's last products")
     left = 84
-    fig.heading(10, 20, "Step 7: read, wait, multiply")
+    fig.heading(10, 20, "Step 2: read, wait, multiply")
     x = left
     for k in range(4):
         box(fig, x, 34, 34, 30, f"r{k}", PURPLE, HALF)
         box(fig, x + 36, 34, 40, 30, "wait", RED, PALE)
         box(fig, x + 78, 34, 82, 30, f"multiply {k}", GREEN, HALF)
         x += 164
-    fig.heading(10, 104, "Step 8: two sets of registers")
+    fig.heading(10, 104, "Step 3: two sets of registers")
     fig.text(10, 137, "multiply", 12, middle=True)
     fig.text(10, 173, "read", 12, middle=True)
     box(fig, left, 158, 34, 30, "r0", PURPLE, HALF)
@@ -405,8 +405,8 @@ def serpentine():
 
 @figure("02_spread")
 def spread():
-    fig = Figure(760, 268, "A thread's six copies of a tile. In step 8 all six begin after the products of k = 7, at the start of a "
-                           "tile, and the products of k = 0 wait for them. In step 9 three begin with k = 0 and three with k = 1")
+    fig = Figure(760, 268, "A thread's six copies of a tile. In step 3 all six begin after the products of k = 7, at the start of a "
+                           "tile, and the products of k = 0 wait for them. In step 4 three begin with k = 0 and three with k = 1")
     left, unit = 24, 98
     kinds = [BLUE] * 4 + [ORANGE] * 2
 
@@ -427,9 +427,9 @@ def spread():
             x += unit + (1 if k == 7 else 0)
         fig.lines(left + unit + 8, y + 62, words, 12, 17, color=color)
 
-    panel(20, "Step 8: all six at the start of a tile", 6,
+    panel(20, "Step 3: all six at the start of a tile", 6,
           ["All warps begin their copies now. The queue of the load unit is full,", "and the reads of operands wait in it."], RED)
-    panel(132, "Step 9: three with k = 0, three with k = 1", 3,
+    panel(132, "Step 4: three with k = 0, three with k = 1", 3,
           ["The first copies leave the queue while there is something to multiply."], GREEN)
     fig.lines(10, 236, ["Dashed: the barrier after which the other buffer is free. Dotted: here a tile ends and the next begins.",
                         "Blue: copies of A, one float each; orange: copies of B, four floats each."], 12.5, 19)
@@ -438,10 +438,10 @@ def spread():
 
 @figure("02_first_tile")
 def first_tile():
-    fig = Figure(760, 192, "K = 20 in tiles of 8. Step 8 takes 8, 8 and what is left, 4; every turn has to ask whether k is still "
-                           "inside. Step 9 takes 4 first, then 8 and 8: only the first tile is special")
+    fig = Figure(760, 192, "K = 20 in tiles of 8. Step 3 takes 8, 8 and what is left, 4; every turn has to ask whether k is still "
+                           "inside. Step 4 takes 4 first, then 8 and 8: only the first tile is special")
     left, cell = 110, 26
-    for y, name, sizes in ((40, "step 8", (8, 8, 4)), (112, "step 9", (4, 8, 8))):
+    for y, name, sizes in ((40, "step 3", (8, 8, 4)), (112, "step 4", (4, 8, 8))):
         fig.text(10, y + 14, name, 13, bold=True, middle=True)
         x = left
         for n, size in enumerate(sizes):
@@ -458,7 +458,7 @@ def first_tile():
     return fig
 
 
-# ---- steps 10 and 11
+# ---- part any_shape
 
 @figure("02_rounds")
 def rounds():
@@ -526,8 +526,6 @@ def padded_rows():
     fig.text(left, 250, "vertical lines: multiples of 16 bytes", 12.5)
     return fig
 
-
-# ---- steps 12 to 14
 
 @figure("02_split_k")
 def split_k():

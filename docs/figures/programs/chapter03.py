@@ -124,8 +124,8 @@ def warp_shapes():
                          " 16×128 elements each keeps something. Of eight parts of 32×64 two keep nothing: these warps"
                          " skip")
     side, top = 256, 46
-    for left, words, rows, cols in ((10, "steps 1 to 3: a warp owns 16×128", 16, 128),
-                                    (400, "steps 4 to 6: a warp owns 32×64", 32, 64)):
+    for left, words, rows, cols in ((10, "steps 1 and 2: a warp owns 16×128", 16, 128),
+                                    (400, "steps 3 to 5: a warp owns 32×64", 32, 64)):
         f.heading(left, 20, words)
         scale = side / 128
         idle = 0
@@ -261,10 +261,10 @@ def tile():
 
 @figure("03_stores")
 def stores():
-    f = Figure(760, 338, "What one store instruction of a warp touches. Steps 1 to 3: 32 sectors, of each 4 of the 32 bytes."
-                         " Steps 4 to 6: 16 sectors, every byte of them")
+    f = Figure(760, 338, "What one store instruction of a warp touches. Steps 1 and 2: 32 sectors, of each 4 of the 32"
+                         " bytes. Steps 3 to 5: 16 sectors, every byte of them")
     left = 10
-    f.heading(left, 20, "steps 1 to 3: a lane stores 4 bytes, its neighbour 32 bytes further on")
+    f.heading(left, 20, "steps 1 and 2: a lane stores 4 bytes, its neighbour 32 bytes further on")
     sector = 46
     for row in range(2):
         y = 54 + row * 48
@@ -274,7 +274,7 @@ def stores():
             f.rect(x, y, sector - 3, 20, RED, FAINT, 0.8)
             f.rect(x, y, (sector - 3) / 8, 20, RED, SOLID, 0)
     f.text(left, 144, "32 sectors for 128 bytes: an eighth of each is written", 12)
-    f.heading(left, 186, "steps 4 to 6: a lane stores 16 bytes, half a sector")
+    f.heading(left, 186, "steps 3 to 5: a lane stores 16 bytes, half a sector")
     for row in range(4):
         y = 202 + row * 26
         for s in range(4):
@@ -332,7 +332,7 @@ def four_blocks():
 
 @figure("03_overlap")
 def overlap():
-    f = Figure(760, 300, "One block in time. Step 4 copies a piece of K, waits and multiplies, twice. Step 5 starts both"
+    f = Figure(760, 300, "One block in time. Step 2 copies a piece of K, waits and multiplies, twice. Step 3 starts both"
                          " copies at once and multiplies the first piece while the second is on its way; for longer K a"
                          " third piece takes the place of the first")
     copy, product, store = (BLUE, PALE), (PURPLE, PALE), (GREEN, PALE)
@@ -345,7 +345,7 @@ def overlap():
     def row(y, words):
         f.text(left - 8, y + 12, words, 12, anchor="end", middle=True)
 
-    f.heading(10, 20, "step 4, K = 64")
+    f.heading(10, 20, "step 2, K = 64")
     row(30, "copies")
     row(58, "the block")
     bar(0, 30, 100, copy, "piece 0")
@@ -353,7 +353,7 @@ def overlap():
     bar(190, 30, 100, copy, "piece 1")
     bar(290, 58, 90, product, "1")
     bar(380, 58, 90, store, "store")
-    f.heading(10, 112, "step 5, K = 64")
+    f.heading(10, 112, "step 3, K = 64")
     row(122, "copies")
     row(150, "the block")
     bar(0, 122, 100, copy, "piece 0")
@@ -361,7 +361,7 @@ def overlap():
     bar(100, 150, 90, product, "0")
     bar(190, 150, 90, product, "1")
     bar(280, 150, 90, store, "store")
-    f.heading(10, 204, "step 5, K = 128")
+    f.heading(10, 204, "step 3, K = 128")
     row(214, "copies")
     row(242, "the block")
     bar(0, 214, 100, copy, "piece 0")

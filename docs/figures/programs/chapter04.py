@@ -14,12 +14,12 @@ def box(f, x, y, width, height, words="", color=GREY, fill=PALE, size=12, code=F
 @figure("04_passes")
 def passes():
     f = Figure(760, 236, "How often a row is read and written: steps 1 and 2 read it three times and write it once, step 3 "
-                         "reads it twice, steps 4 to 9 read it once")
+                         "reads it twice, steps 4 and 5 read it once")
     f.heading(10, 22, "What a kernel asks the memory for, for one row")
     left, part, height = 190, 132, 34
     tracks = [("steps 1 and 2", [("x: maximum", BLUE), ("x: sum", BLUE), ("x: output", BLUE), ("y", GREEN)], "16 bytes"),
               ("step 3", [("x: maximum, sum", BLUE), ("x: output", BLUE), ("y", GREEN)], "12 bytes"),
-              ("steps 4 to 9", [("x: kept on the chip", BLUE), ("y", GREEN)], "8 bytes")]
+              ("steps 4 and 5", [("x: kept on the chip", BLUE), ("y", GREEN)], "8 bytes")]
     for row, (label, parts, total) in enumerate(tracks):
         y = 52 + row * 58
         f.text(10, y + 14, label, 13, bold=True)
@@ -275,8 +275,8 @@ def warp():
 def copy():
     f = Figure(760, 222, "A load brings a float4 from global memory into registers; an asynchronous copy brings it straight "
                          "into shared memory, and no register waits for it")
-    f.heading(10, 22, "step 4: load into registers")
-    f.heading(394, 22, "step 6: copy into shared memory")
+    f.heading(10, 22, "row_on_chip: load into registers")
+    f.heading(394, 22, "step 1: copy into shared memory")
     for left in (10, 394):
         box(f, left, 44, 350, 36, "global memory, then the L2 cache", GREY, FAINT)
         f.rect(left, 116, 350, 92, GREY, 0, 1, 6)
@@ -329,12 +329,12 @@ def cluster():
 
 @figure("04_half")
 def half():
-    f = Figure(760, 262, "A multiprocessor with blocks that share rows of 65536 columns: in step 7 six of them, each with an eighth of "
-                         "a row in shared memory, 197 kB together; in step 8 five with a quarter, of which the registers hold "
+    f = Figure(760, 262, "A multiprocessor with blocks that share rows of 65536 columns: in step 2 six of them, each with an eighth of "
+                         "a row in shared memory, 197 kB together; in step 3 five with a quarter, of which the registers hold "
                          "three eighths, 328 kB together")
     for left, head, parts, shared, registers, note in (
-            (10, "step 7: an eighth of a row in a block", 6, 32, 0, "6 · 33 kB of rows on the SM"),
-            (394, "step 8: a quarter of a row in a block", 5, 41, 24, "5 · 66 kB of rows on the SM")):
+            (10, "step 2: an eighth of a row in a block", 6, 32, 0, "6 · 33 kB of rows on the SM"),
+            (394, "step 3: a quarter of a row in a block", 5, 41, 24, "5 · 66 kB of rows on the SM")):
         f.heading(left, 22, head)
         f.rect(left, 36, 356, 166, GREY, 0, 1, 6)
         f.text(left + 8, 56, "shared memory", 12)
@@ -363,11 +363,13 @@ def where():
     def at(columns):
         return left + (right - left) * math.log(columns / low) / math.log(high / low)
 
-    lines = [("step 5", "registers of a warp", 1024, "1024"), ("step 4", "registers of a block", 32768, "32768, or step 6"),
-             ("step 6", "shared memory of a block", 58023, "58023"),
-             ("step 7", "that of eight blocks", 463847, "463847"),
-             ("step 8", "both of sixteen blocks", 695783, "695783"), ("step 3", "nowhere: read twice", high, "")]
-    starts = {"step 5": low, "step 4": 1024, "step 8": 32768, "step 3": 695783}
+    lines = [("warp_per_row", "registers of a warp", 1024, "1024"),
+             ("row_on_chip", "registers of a block", 32768, "32768, or step 1"),
+             ("1 row_in_shared", "shared memory of a block", 58023, "58023"),
+             ("2 cluster", "that of eight blocks", 463847, "463847"),
+             ("3 half_in_registers", "both of sixteen blocks", 695783, "695783"),
+             ("online", "nowhere: read twice", high, "")]
+    starts = {"warp_per_row": low, "row_on_chip": 1024, "3 half_in_registers": 32768, "online": 695783}
     for row, (step, words, top, label) in enumerate(lines):
         y = 44 + row * 39
         f.text(10, y + 10, step, 13, bold=True)
@@ -383,7 +385,7 @@ def where():
         f.text(at(tick), bottom + 13, tick, 11, anchor="middle")
     f.text(left, bottom + 34, "columns", 12)
     f.rect(left + 84, bottom + 22, 16, 16, GREEN, HALF, 0)
-    f.text(left + 107, bottom + 34, "step 9 chooses this, on a GPU with clusters", 12, GREEN)
+    f.text(left + 107, bottom + 34, "step 4 chooses this, on a GPU with clusters", 12, GREEN)
     f.rect(left + 386, bottom + 22, 16, 16, BLUE, FAINT, 0.7)
     f.text(left + 409, bottom + 34, "the row fits", 12, BLUE)
     return f

@@ -256,16 +256,16 @@ def buffers():
     return f
 
 
-# ---- step 12
+# ---- part faster, step 2
 
 @figure("06_diagonal")
 def diagonal():
-    f = Figure(760, 330, "At the diagonal, 128 queries of a block and 128 keys. In step 11 each of the four warps has rows all over "
-                         "the block, so all multiply the second piece of keys; in step 12 warps 0 and 1 leave it out.")
+    f = Figure(760, 330, "At the diagonal, 128 queries of a block and 128 keys. In step 1 each of the four warps has rows all over "
+                         "the block, so all multiply the second piece of keys; in step 2 warps 0 and 1 leave it out.")
     colors = (BLUE, ORANGE, GREEN, PURPLE)
     side, top = 220, 60
-    for x, title, owner in ((90, "step 11: a warp's rows are spread", lambda r: r % 4),
-                            (440, "step 12: a warp's rows are neighbours", lambda r: r // 8)):
+    for x, title, owner in ((90, "step 1: a warp's rows are spread", lambda r: r % 4),
+                            (440, "step 2: a warp's rows are neighbours", lambda r: r // 8)):
         f.heading(x - 80, 20, title)
         row = side / 32
         for r in range(32):  # 4 queries each
@@ -288,16 +288,16 @@ def diagonal():
     return f
 
 
-# ---- step 13
+# ---- part faster, step 3
 
 @figure("06_lanes")
 def lanes():
-    f = Figure(760, 304, "Which rows of K and Q the first 16 lanes want. In step 12 no lane shares its row of K with the neighbour or "
-                         "the one after it; in step 13 lanes l and l xor 1 share K's row, and l and l xor 2 share Q's.")
+    f = Figure(760, 304, "Which rows of K and Q the first 16 lanes want. In step 2 no lane shares its row of K with the neighbour or "
+                         "the one after it; in step 3 lanes l and l xor 1 share K's row, and l and l xor 2 share Q's.")
     cell, left = 38, 150
     for y, title, tx, ty, passes in (
-            (30, "step 12", lambda l: l % 8, lambda l: l // 8, ("4 passes", "2 passes")),
-            (168, "step 13", lambda l: l // 2 % 8, lambda l: l // 16 * 2 + l % 2, ("2 passes", "2 passes"))):
+            (30, "step 2", lambda l: l % 8, lambda l: l // 8, ("4 passes", "2 passes")),
+            (168, "step 3", lambda l: l // 2 % 8, lambda l: l // 16 * 2 + l % 2, ("2 passes", "2 passes"))):
         f.heading(10, y - 8, f"{title}: what a read of 16 bytes asks for, the first half of a warp")
         f.text(left - 10, y + 16, "lane", 12.5, anchor="end", middle=True)
         for l in range(16):
@@ -312,13 +312,13 @@ def lanes():
     return f
 
 
-# ---- step 14
+# ---- part faster, step 4
 
 @figure("06_spread")
 def spread():
-    f = Figure(760, 190, "In step 13 a warp first begins all copies of the next piece, then multiplies. In step 14 it begins a fourth "
+    f = Figure(760, 190, "In step 3 a warp first begins all copies of the next piece, then multiplies. In step 4 it begins a fourth "
                          "of them before each fourth of the products.")
-    for y, title in ((20, "step 13: all copies of the next piece first"), (110, "step 14: a part of the copies before each part of the products")):
+    for y, title in ((20, "step 3: all copies of the next piece first"), (110, "step 4: a part of the copies before each part of the products")):
         f.heading(10, y, title)
         f.text(10, y + 29, "one warp", 12.5, middle=True)
         x = 86
@@ -335,17 +335,17 @@ def spread():
     return f
 
 
-# ---- step 15
+# ---- part faster, step 5
 
 @figure("06_outer")
 def outer():
-    f = Figure(760, 372, "Step 14 reads four columns of a row of Q and of K and adds four products to one score. Step 15 reads four rows of "
+    f = Figure(760, 372, "Step 4 reads four columns of a row of Q and of K and adds four products to one score. Step 5 reads four rows of "
                          "one column of each, and adds one product to sixteen scores, each with the same two registers every time.")
     cell = 30
     shade = lambda i: HALF if i % 2 else FAINT
-    for x, title in ((10, "step 14: 16 bytes are four columns of a row"), (390, "step 15: 16 bytes are four rows of a column")):
+    for x, title in ((10, "step 4: 16 bytes are four columns of a row"), (390, "step 5: 16 bytes are four rows of a column")):
         f.heading(x, 20, title)
-    # step 14: rows of Q (left) and rows of K (above, drawn upright), one score each
+    # step 4: rows of Q (left) and rows of K (above, drawn upright), one score each
     x, y = 150, 186
     for r in range(4):
         for c in range(4):
@@ -356,7 +356,7 @@ def outer():
     f.text(x + 4 * cell + 6, y - 2.5 * cell, "K", 13, ORANGE, bold=True)
     f.text(x + 4 * cell + 6, y + 2 * cell, "S", 13, PURPLE, bold=True)
     f.lines(10, y + 4 * cell + 30, ["One score meets registers of both banks in turn,", "pale and strong: every second time in its own bank."], 12.5, step=17)
-    # step 15: column of Q_t, row of K_t
+    # step 5: column of Q_t, row of K_t
     x = 480
     for r in range(4):
         f.rect(x - cell - 16, y + r * cell, cell - 2, cell - 2, BLUE, shade(r), 1)
@@ -371,7 +371,7 @@ def outer():
     return f
 
 
-# ---- steps 18 to 20
+# ---- part any_shape, steps 3 to 5
 
 @figure("06_own_keys")
 def own_keys():

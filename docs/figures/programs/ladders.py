@@ -37,16 +37,26 @@ def naive():
     return of_steps("01.csv", "--m 4096", "cuBLAS", "4096×4096×4096, fp32, H200: speed beside cuBLAS")
 
 
+def tiled_bars():
+    """Chapter 02: the road, then the steps of both parts in fp32, then the libraries."""
+    at = "--m 4096 --n 4096 --k 4096"
+    road = bars_of("02.csv", at, "cuBLAS")
+    beside = [(label.split()[-1], *others, PURPLE) for part in ("faster", "any_shape")
+              for label, *others, color in bars_of(f"02_{part}.csv", at, "cuBLAS") if color == BLUE]
+    last = sum(color == BLUE for *_, color in road)
+    return [*road[:last], *beside, *road[last:]]
+
+
 @figure("02_ladder")
 def tiled():
-    return of_steps("02.csv", "--m 4096 --n 4096 --k 4096", "cuBLAS", "4096×4096×4096, fp32, H200: speed beside cuBLAS")
+    bars, note = tiled_bars(), "4096×4096×4096, fp32, H200: speed beside cuBLAS"
+    return ladder(note + ": " + ", ".join(f"{label} {value:.0f} %" for label, value, _, _ in bars), note, bars)
 
 
-@figure("03_ladder")
-def masked():
+def masked(file):
     names = {"torch.bmm": "torch bmm, no mask", "torch.bmm + masked_fill": "torch + masked_fill",
              "torch.bmm + masked_fill_": "torch + masked_fill_"}
-    found = [row for row in rows("03.csv", options="--batch 128 --m 1024 --n 1024 --k 64 --mask causal")
+    found = [row for row in rows(file, options="--batch 128 --m 1024 --n 1024 --k 64 --mask causal")
              if row["median_ms"] and (row["kind"] in ("step", "vendor") or row["step"] in names)]
     whole = next(milliseconds(row) for row in found if row["kind"] == "vendor")
     bars, steps = [], 0
@@ -58,6 +68,16 @@ def masked():
                      GREEN if row["kind"] == "step" else GREY))
     note = "128 × (1024×64 · 64×1024), causal, fp32, H200: speed beside cuBLAS + fill"
     return ladder(note + ": " + ", ".join(f"{label} {value:.0f} %" for label, value, _, _ in bars), note, bars)
+
+
+@figure("03_ladder")
+def masked_road():
+    return masked("03.csv")
+
+
+@figure("03_block_lists_ladder")
+def masked_lists():
+    return masked("03_block_lists.csv")
 
 
 @figure("04_ladder")
@@ -75,15 +95,17 @@ def in_columns(percent, ms):
 @figure("06_ladder")
 def flash():
     names = {"chapter 05": "chapter 05's best", "torch sdpa, memory-efficient": "PyTorch, fused"}
-    found = [row for row in rows("06.csv", options="--batch 8 --heads 12 --seq 1024")
-             if row["median_ms"] and row["kind"] in ("step", "vendor", "pytorch")]
+    at = {"options": "--batch 8 --heads 12 --seq 1024"}
+    found = [row for row in rows("06.csv", **at) if row["median_ms"] and row["kind"] in ("step", "vendor", "pytorch")]
     whole = next(milliseconds(row) for row in found if row["step"] == "chapter 05")
+    beside = [row for part in ("06_faster", "06_any_shape") for row in rows(f"{part}.csv", kind="step", **at) if row["median_ms"]]
+    road = [row for row in found if row["kind"] == "step"]
     bars = []
-    for row in found:  # the steps come first
+    for row in [*road, *beside, *found[len(road):]]:
         name, ms = row["step"], milliseconds(row)
-        step = row["kind"] == "step"
-        label = project.step_label(project.chapter("06"), name, len(bars) + 1) if step else names.get(name, name)
-        bars.append((label, 100 * whole / ms, in_columns(100 * whole / ms, ms), GREEN if step else GREY))
+        label = project.step_label(project.chapter("06"), name, len(bars) + 1) if row in road else names.get(name, name)
+        bars.append((label, 100 * whole / ms, in_columns(100 * whole / ms, ms),
+                     GREEN if row in road else PURPLE if row in beside else GREY))
     note = "8×12 heads, 1024 tokens, head size 64, causal, fp32, H200: speed beside chapter 05's best"
     return ladder(note + ": " + ", ".join(f"{label} {value:.0f} %" for label, value, _, _ in bars), note, bars)
 
@@ -91,16 +113,16 @@ def flash():
 UNFUSED = "--batch 8 --seq 1024 --channels 768 --heads 12"
 
 
-def attention_times(options):
+def attention_times(options, file="05.csv"):
     """Chapter 05 at exactly these options: milliseconds by step and by stage."""
-    return {row["step"].split(" (")[0]: milliseconds(row) for row in rows("05.csv")
+    return {row["step"].split(" (")[0]: milliseconds(row) for row in rows(file)
             if row["options"] == options and row["median_ms"]}
 
 
 @figure("05_ladder")
 def unfused():
     """100 % are both products alone, as cuBLAS computes them: all else is what the pipeline adds."""
-    found, halved = attention_times(UNFUSED), attention_times("--part strips " + UNFUSED)
+    found, halved = attention_times(UNFUSED), attention_times(UNFUSED, "05_strips.csv")
     products, bars = found["scores"] + found["values"], []
     for label, ms, color in (
             ("1 unfused", found["unfused"], GREEN), ("2 fused_softmax", found["fused_softmax"], GREEN),

@@ -2,7 +2,7 @@
 from pathlib import Path
 
 import page_outputs
-from ladders import bars_of
+from ladders import tiled_bars
 from plots import bars
 from style import GREEN, GREY, RED, TEXT, Figure, figure
 
@@ -28,7 +28,7 @@ def learn():
     report = next(match["text"] for match in page_outputs.BLOCK.finditer(MISTAKES.read_text())
                   if match["what"] == "02/no_barrier_before_next_load").splitlines()
     whole = Figure(WIDTH, 560, "A forgotten barrier and the report that names both lines of the race, the line that "
-                               "mends it, and the fourteen steps of chapter 02 on their way past cuBLAS")
+                               "mends it, and the steps of chapter 02 and its parts on their way past cuBLAS")
     y = terminal(whole, 20, "You forget a barrier. The tests say where:",
                  [("$ ./learn test 02", TEXT)] + [(line, RED if line.startswith("race") else
                                                    GREEN if "likely" in line else TEXT) for line in report])
@@ -37,6 +37,6 @@ def learn():
         ("$ ./learn test 02", TEXT), ("100% tests passed", TEXT)])
     whole.text(8, y + 30, "And step by step it gets as fast as the vendor's library (an H200, 4096×4096×4096, fp32):",
                14, bold=True)
-    y += 44 + bars(whole, 10, y + 44, WIDTH - 20, bars_of("02.csv", "--m 4096 --n 4096 --k 4096", "cuBLAS"))
+    y += 44 + bars(whole, 10, y + 44, WIDTH - 20, tiled_bars())
     whole.height = y + 6
     return whole

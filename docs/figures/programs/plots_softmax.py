@@ -5,11 +5,15 @@ from style import BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, RED, Figure, figure
 TEAL, PINK = "#0f8b8d", "#c2509f"  # as far from white as from black, like the colors of style.py
 
 
+OF_PART = ("row_in_shared", "cluster", "half_in_registers", "any_row")  # long_rows
+
+
 def percents(step):
     """(columns, percent of the copy's speed at the same size), by columns."""
-    copies = {row["options"]: float(row["median_ms"]) for row in rows("04.csv", step="plain copy of x")}
+    file = "04_long_rows.csv" if step in OF_PART else "04.csv"
+    copies = {row["options"]: float(row["median_ms"]) for row in rows(file, step="plain copy of x")}
     return sorted((int(row["options"].split()[-1]), 100 * copies[row["options"]] / float(row["median_ms"]))
-                  for row in rows("04.csv", step=step))
+                  for row in rows(file, step=step))
 
 
 # By step: its color, its dashes, the columns where it has a way of its own (elsewhere it calls another step), and
@@ -21,8 +25,8 @@ CURVES = {
     "torch.softmax": (GREY, "5 4", (0, 1e9), dict()),
     "4 row_on_chip": (BLUE, "", (0, 32768), dict(at=0, dx=62, dy=-84)),
     "5 warp_per_row": (GREEN, "", (0, 1024), dict(at=0, dx=2, dy=-14)),
-    "6 row_in_shared": (PINK, "", (0, 50257), dict(at=-2, dx=-4, dy=20, anchor="end")),
-    "7 cluster": (TEAL, "", (32769, 1e9), dict()),
+    "row_in_shared": (PINK, "", (0, 50257), dict(at=-2, dx=-4, dy=20, anchor="end")),
+    "cluster": (TEAL, "", (32769, 1e9), dict()),
 }
 
 
@@ -31,7 +35,7 @@ def bandwidth():
     series = {name: percents(name.split()[-1]) for name in CURVES}
     best = percents("any_row")
     ends = "; ".join(f"{name} {points[0][1]:.0f} % at {points[0][0]} columns and {points[-1][1]:.0f} % at {points[-1][0]}"
-                     for name, points in [*series.items(), ("9 any_row", best)])
+                     for name, points in [*series.items(), ("any_row", best)])
     f = Figure(760, 400, "Speed of each step as a percentage of a plain copy's, over the columns of a row: " + ends)
     plot = Plot(f, 44, 36, 570, 310, Axis(128, 131072, log=True), Axis(0, 110))
     plot.y_axis("speed as % of a plain copy of the same matrix, H200", [0, 20, 40, 60, 80, 100])
@@ -40,7 +44,7 @@ def bandwidth():
     edge = [f"{plot.x(x):.1f} {plot.y(y) - 6:.1f}" for x, y in best]
     edge += [f"{plot.x(x):.1f} {plot.y(y) + 6:.1f}" for x, y in reversed(best)]
     f.path("M" + "L".join(edge) + "z", GREY, 0, fill=PALE)
-    f.text(plot.x(4096), plot.y(best[3][1]) - 17, "9 any_row: the wide band", 12, GREY, "middle", True)
+    f.text(plot.x(4096), plot.y(best[3][1]) - 17, "any_row: the wide band", 12, GREY, "middle", True)
     f.line(plot.x(50257), plot.y(110), plot.x(50257), plot.y(0), width=0.7, dash="2 4")
     f.text(plot.x(50257) - 5, plot.y(9), "50257", 11, anchor="end")
     for name, (color, dash, (low, high), label) in CURVES.items():

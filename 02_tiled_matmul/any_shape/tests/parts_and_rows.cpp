@@ -1,0 +1,157 @@
+// Steps 3 to 5 on thin matrices and long sums, and the rules by which they choose.
+#include <cstdlib>
+
+#include "any_shape/plan.hpp"
+#include "any_shape/tests/step_of.hpp"
+#include "common/testing/testing.hpp"
+
+namespace tutorial::tiled_matmul::any_shape {
+namespace {
+
+constexpr int SMS = 132;  // of an H100 or H200: the rules are tested for these
+
+/// The bits of C, to compare two runs.
+std::vector<float> run(const std::function<Launcher>& launch, Shape shape) {
+  const auto [M, N, K] = shape;
+  const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));
+  const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
+  DeviceBuffer<float> c(M * N);
+  launch(a.data(), b.data(), c.data(), M, N, K, 1, 0);
+  return c.to_host();
+}
+
+}  // namespace
+
+TEST_CASE("split_k cuts K where C has few tiles and K is long, and nowhere else") {
+  CHECK(parts_of_k(100, 100, 100000, SMS) == 196);  // 2 tiles, 396 blocks at once
+  CHECK(parts_of_k(64, 128, 1024, SMS) == 8);       // 128 elements each
+  CHECK(parts_of_k(64, 128, 255, SMS) == 1);
+  CHECK(parts_of_k(64, 128, 256, SMS) == 2);
+  CHECK(parts_of_k(64 * 198, 128, 4096, SMS) == 2);  // room for two of each tile
+  CHECK(parts_of_k(64 * 199, 128, 4096, SMS) == 1);
+  CHECK(parts_of_k(64 * 198, 128, 4096, SMS / 2) == 1);
+  CHECK(parts_of_k(4096, 4096, 4096, SMS) == 1);
+  CHECK(parts_of_k(0, 128, 4096, SMS) >= 1);
+  CHECK(parts_of_k(64, 128, 0, SMS) == 1);
+}
+
+TEST_CASE("split_k is right in several parts", "[shapes]") {
+  const Step<Launcher> step = step_of(&split_k);
+  check_step(step, {64, 128, 256});  // two parts of whole tiles
+  check_step(step, {3, 5, 300});     // the last part is shorter
+  check_step(step, {65, 5, 390});    // two tiles of C, three parts
+  check_step(step, {1, 40, 270});
+  check_step(step, {70, 1, 270});
+  for (int64_t offset : {1, 2, 3}) check_step(step, {5, 8, 256}, {offset, offset, offset});
+  // beta·C is added once, and not once for each part
+  check_step(step, {66, 12, 260}, {}, 2.5f, -3);
+  check_step(step, {5, 7, 259}, {1, 2, 3}, -0.5f, 1);
+}
+
+TEST_CASE("best_plan takes a tile that fits C, and as many parts as fill the device") {
+  const auto tile_of = [](const Plan& plan) {
+    return std::pair(tiles[plan.tile].BM, tiles[plan.tile].BN);
+  };
+  const auto plan = [](int64_t M, int64_t N, int64_t K, bool aligned_b = true) {
+    return best_plan(M, N, K, aligned_b, SMS);
+  };
+  CHECK(tile_of(plan(4096, 4096, 4096)) == std::pair(128, 256));
+  CHECK(plan(4096, 4096, 4096).parts == 1);
+  CHECK(tile_of(plan(100, 100, 100000)) == std::pair(64, 128));
+  CHECK(plan(100, 100, 100000).parts > 64);
+  CHECK(tile_of(plan(20000, 64, 20000)) == std::pair(128, 64));
+  CHECK(tile_of(plan(16384, 96, 8192)) == std::pair(96, 96));
+  CHECK(tile_of(plan(32, 4096, 4096)) == std::pair(32, 256));
+  CHECK(tile_of(plan(16, 4096, 4096)) == std::pair(16, 256));
+  CHECK(plan(16, 4096, 4096).parts > 1);
+  // A copy of B costs time for each of its elements, and saves some for each row of C.
+  CHECK(plan(4095, 4097, 4093, false).copy_b);
+  CHECK(!plan(64, 40001, 4093, false).copy_b);
+  CHECK(!plan(4096, 4096, 4096, true).copy_b);
+}
+
+TEST_CASE("thin_tiles is right with every tile, in one part and in several", "[shapes]") {
+  if (!wanted_step().empty() && wanted_step() != "thin_tiles") SKIP("another step is wanted");
+  const auto check = [](const Plan& plan, Shape shape, Offsets offsets = {}, float alpha = 1,
+                        float beta = 0) {
+    CAPTURE(plan.tile, plan.parts, plan.copy_b);
+    const auto launch = [&](auto... arguments) { thin_tiles_as(plan, arguments...); };
+    check_product("thin_tiles", launch, {}, shape, offsets, alpha, beta);
+  };
+  for (int tile = 0; tile < static_cast<int>(std::size(tiles)); ++tile) {
+    const int64_t M = tiles[tile].BM + 1, N = tiles[tile].BN + 1;
+    check({.tile = tile}, {M, N, 35});                                       // single floats
+    check({.tile = tile, .copy_b = true}, {9, N, 20}, {1, 2, 3}, 2.5f, -3);  // 16 bytes of B
+    check({.tile = tile}, {M, 12, 0}, {}, 1, 2);
+    check({.tile = tile, .parts = 3}, {7, N + 3, 70});  // 16 bytes, in parts
+    check({.tile = tile, .parts = 2}, {M, 5, 50}, {1, 1, 1}, 1, 1);
+  }
+}
+
+TEST_CASE("thin_tiles takes what it finds where there is no memory") {
+  if (device_has_clock()) SKIP("only the simulator's memory can be made small");
+  for (const Plan& plan : {Plan{.tile = 1, .parts = 3}, Plan{.tile = 1, .copy_b = true},
+                           Plan{.tile = 1, .parts = 3, .copy_b = true}}) {
+    const auto launch = [&](auto... arguments) {
+      setenv("SIMULATOR_MEMORY", "1", 1);
+      thin_tiles_as(plan, arguments...);
+      unsetenv("SIMULATOR_MEMORY");
+    };
+    check_product("thin_tiles", launch, {}, {5, 7, 90});
+  }
+}
+
+TEST_CASE("few_rows cuts K where C has too few columns for all multiprocessors") {
+  CHECK(parts_of_few_rows(4096, 4096, SMS) == 1);  // 128 blocks
+  CHECK(parts_of_few_rows(32 * 66, 4096, SMS) == 2);
+  CHECK(parts_of_few_rows(32 * 67, 4096, SMS) == 1);
+  CHECK(parts_of_few_rows(64, 500000, SMS) == 66);
+  CHECK(parts_of_few_rows(64, 1024, SMS) == 2);  // 512 elements each
+  CHECK(parts_of_few_rows(64, 1023, SMS) == 1);
+  CHECK(parts_of_few_rows(0, 4096, SMS) >= 1);
+  CHECK(parts_of_few_rows(64, 0, SMS) == 1);
+}
+
+TEST_CASE("few_rows is right for one to five rows, in one part and in several", "[shapes]") {
+  const Step<Launcher> step = step_of(&few_rows);
+  for (int64_t M = 1; M <= MOST_FEW_ROWS + 1; ++M) {  // five rows are step 4's
+    check_step(step, {M, 33, 40});
+    check_step(step, {M, 70, 1031}, {1, 2, 3}, 2.5f, -3);  // two parts; beta·C is added once
+    check_step(step, {M, 3, 2}, {}, 1, 1);
+  }
+  check_step(step, {1, 4300, 20});                 // more than one block a multiprocessor
+  check_step(step, {3, 2144, 2060}, {}, 0.5f, 2);  // two pieces of A, in one part
+  check_step(step, {1, 40, 2600}, {1, 1, 1});
+}
+
+TEST_CASE("few_rows reads each element of B once", "[counts]") {
+  if (device_has_clock()) SKIP("only the simulator counts what a kernel asks for");
+  const Step<Launcher> step = step_of(&few_rows);
+  const int64_t N = 96, K = 800;
+  const DeviceBuffer<float> a(make_values({1, K}, Init::normal, 1));
+  const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
+  DeviceBuffer<float> c(N);
+  const Counts counts =
+      counts_of([&] { step.launch(a.data(), b.data(), c.data(), 1, N, K, 1, 0); });
+  CHECK(counts.loads.bytes == 4 * (K * N + 3 * K));  // three blocks read A
+}
+
+TEST_CASE("few_rows does without parts where there is no memory for them") {
+  const Step<Launcher> step = step_of(&few_rows);
+  if (device_has_clock()) SKIP("only the simulator's memory can be made small");
+  const auto launch = [&](auto... arguments) {
+    setenv("SIMULATOR_MEMORY", "1", 1);
+    step.launch(arguments...);
+    unsetenv("SIMULATOR_MEMORY");
+  };
+  check_product("few_rows", launch, {}, {2, 40, 1100});
+}
+
+TEST_CASE("what is added in parts has the same bits every time") {
+  for (Launcher* launch : {&split_k, &thin_tiles, &few_rows}) {
+    const std::vector<float> first = run(launch, {4, 50, 1030});
+    for (int again = 0; again < 2; ++again) CHECK(run(launch, {4, 50, 1030}) == first);
+  }
+}
+
+}  // namespace tutorial::tiled_matmul::any_shape

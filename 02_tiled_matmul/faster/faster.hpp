@@ -1,0 +1,50 @@
+// Part faster of chapter 02: C = alpha·A·B + beta·C, from the road's last step to the speed of
+// NVIDIA's own library and past it.
+//
+//   A is M×K, B is K×N, C is M×N: row-major float32 without gaps, so A[i][k] is A[i * K + k].
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "02_tiled_matmul.hpp"
+
+namespace tutorial::tiled_matmul::faster {
+
+/// The road's step that step 1 goes on from.
+inline constexpr const char* after = "pipelined";
+
+/// Computes C = alpha·A·B + beta·C, as SGEMM does: beta = 0 does not read C, alpha = 0 reads
+/// neither A nor B. All three are in global memory and C overlaps neither input; the pointers need
+/// no more alignment than a float has. Any sizes >= 0: an empty C is left alone, K = 0 gives
+/// beta·C. Throws CudaError when the launch is refused.
+using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
+                      float alpha, float beta);
+
+Launcher alpha_beta, warp_tile, fragments_ahead, spread_copies;
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "alpha_beta",
+     .launch = alpha_beta,
+     .idea = "C = alpha·A·B + beta·C",
+     .tile = SPLIT_PATCH},
+    {.name = "warp_tile",
+     .launch = warp_tile,
+     .idea = "16×8 elements a thread; neighbouring lanes read the same 16 bytes"},
+    {.name = "fragments_ahead",
+     .launch = fragments_ahead,
+     .idea = "the operands of the next products are read during these"},
+    {.name = "spread_copies",
+     .launch = spread_copies,
+     .idea = "a few copies with each k, and no test in the loop"},
+};
+
+/// Rows of C = alpha·A·B + beta·C, in double: row i of the result is row rows[i] of C. `before` is
+/// all of C before the product; it may be empty if beta = 0. The bound is that of float32
+/// arithmetic with the products added in any order.
+Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
+                   std::span<const int64_t> rows, float alpha = 1, float beta = 0,
+                   std::span<const float> before = {});
+
+}  // namespace tutorial::tiled_matmul::faster

@@ -1,0 +1,59 @@
+// For the tests of this part and of part any_shape: one step on one shape, with alpha and beta.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "faster/faster.hpp"
+#include "tests/products.hpp"
+
+namespace tutorial::tiled_matmul::faster {
+
+inline void check_product(const std::string& name, const std::function<Launcher>& launch,
+                          const Tile& tile, Shape shape, Offsets offsets = {}, float alpha = 1,
+                          float beta = 0) {
+  const auto [M, N, K] = shape;
+  INFO(name << " M=" << M << " N=" << N << " K=" << K << " alpha=" << alpha << " beta=" << beta
+            << " offsets " << offsets.a << ", " << offsets.b << ", " << offsets.c);
+  const std::vector<float> A = make_values({M, K}, Init::normal, 1);
+  const std::vector<float> B = make_values({K, N}, Init::normal, 2);
+  std::vector<float> before;  // with beta = 0 C holds NaN, which must not show
+  if (beta != 0) before = make_values({M, N}, Init::normal, 3);
+  const DeviceBuffer<float> a(A, offsets.a), b(B, offsets.b);
+  check_launch([&](float* C) { launch(a.data(), b.data(), C, M, N, K, alpha, beta); },
+               reference(A, B, N, K, all_rows(M), alpha, beta, before),
+               {.rows = M, .cols = N, .tile = tile}, offsets.c, before);
+}
+
+inline void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets = {},
+                       float alpha = 1, float beta = 0) {
+  check_product(step.name, step.launch, step.tile, shape, offsets, alpha, beta);
+}
+
+inline PlainStep plain(const Step<Launcher>& step) {
+  const auto launch = [=](const float* A, const float* B, float* C, int64_t M, int64_t N,
+                          int64_t K) { step.launch(A, B, C, M, N, K, 1, 0); };
+  return {step.name, step.tile, launch};
+}
+
+inline void check_alpha_and_beta(const Step<Launcher>& step) {
+  const std::vector<std::pair<float, float>> factors = {
+      {2.5f, 0}, {1, 1}, {-0.5f, -3}, {0, 2}, {0, 0.0f}};
+  for (const auto& [alpha, beta] : factors) {
+    check_step(step, {130, 140, 12}, {}, alpha, beta);
+    check_step(step, {37, 45, 29}, {1, 2, 3}, alpha, beta);
+    check_step(step, {9, 11, 0}, {}, alpha, beta);
+  }
+}
+
+inline void check_alpha_0(const Step<Launcher>& step) {
+  const DeviceBuffer<float> nan(64);  // as it is allocated
+  const std::vector<float> before = make_values({8, 8}, Init::normal, 3);
+  check_launch([&](float* C) { step.launch(nan.data(), nan.data(), C, 8, 8, 8, 0, 3); },
+               reference({}, {}, 8, 0, all_rows(8), 0, 3, before),
+               {.rows = 8, .cols = 8, .tile = step.tile}, 0, before);
+}
+
+}  // namespace tutorial::tiled_matmul::faster

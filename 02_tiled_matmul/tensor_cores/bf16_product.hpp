@@ -1,0 +1,41 @@
+// What the programs of parts tensor_cores and hopper share: C = A·B from bf16 numbers, its options,
+// and what is compared of it.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "common/program/table.hpp"
+#include "tensor_cores/tensor_cores.hpp"
+
+namespace tutorial::tiled_matmul::tensor_cores {
+
+/// `own`, with the sizes and the flag that a Bf16Product is made of, and the inputs a and b.
+Usage with_product(Usage own);
+
+struct Bf16Product {
+  int64_t M, N, K;
+  bool is_c_bf16;
+
+  /// No C, but its type.
+  Output no_output() const { return is_c_bf16 ? Output(static_cast<bf16*>(nullptr)) : Output(); }
+};
+Bf16Product product_of(const Options& options);
+
+/// Says what the problem is, and its least work.
+void announce(Table& table, const Bf16Product& product);
+
+/// The whole result where the host can afford a reference. Else some rows of it, from all over C,
+/// and the others by their sums with random signs. A and B are the inputs, rounded.
+std::function<Comparison(const Launched&)> check_of(const Bf16Product& product,
+                                                    const std::vector<bf16>& A,
+                                                    const std::vector<bf16>& B, uint64_t seed);
+
+/// Launches a step, and the vendor's routine, on a C of the product's type.
+using Launch = std::function<void(Output)>;
+Launched launch(Table& table, const Bf16Product& product, const Step<Launcher>& step,
+                const Launch& launch);
+Launched launch_vendor(Table& table, const Bf16Product& product, const std::string& name,
+                       const Launch& launch);
+
+}  // namespace tutorial::tiled_matmul::tensor_cores

@@ -1,0 +1,51 @@
+// What the kernels ask global memory for, beside the formulas in their headers.
+#include "common/testing/asked_for.hpp"
+
+#include "block_lists/tests/problem.hpp"
+
+namespace tutorial::masked_bmm::block_lists {
+namespace {
+
+TEST_CASE("every step asks for what its header says", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  for (const Shape& s : {Shape{1, 128, 256, 16}, {2, 130, 141, 19}, {1, 200, 300, 4}}) {
+    for (const char* kind : {"causal", "window:20"}) {
+      CAPTURE(step.name, s.batch, s.M, s.N, s.K, kind);
+      Problem problem(s, make_mask(kind, s.batch, s.M, s.N, false, 5));
+      problem.p.band = band_of(kind, s.M, s.N);
+      const LiveBlocks live =
+          live_blocks(problem.p, problem.mask, step.launch == mask_words ? BLOCK : BLOCK / 2);
+      // What the words in a header allow: less where a live block reaches over an edge of C, and
+      // the words and the list more.
+      Allowance loads = {.less = 4 * s.K * live.beyond_edges};
+      const int64_t blocks = s.batch * ceil_div(s.M, BLOCK) * ceil_div(s.N, BLOCK);
+      if (step.launch == mask_words)  // by each thread: an entry of the list, its word twice
+        loads.more = 256 * (16 * blocks + 2 * 8 * live.count);
+      if (step.launch == small_tiles || step.launch == overlapped_tiles)  // by a thread; by each
+        loads.more = 2 * 16 * blocks + 256 * 8 * live.count;
+      DeviceBuffer<float> C(s.batch * s.M * s.N);
+      check_asked_for(
+          {{"B", s.batch}, {"M", s.M}, {"N", s.N}, {"K", s.K}, {"live", live.count}},
+          [&] {
+            step.launch(problem.p, problem.device_A.data(), problem.device_B.data(), C.data());
+          },
+          loads);
+    }
+  }
+}
+
+TEST_CASE("what is built from a mask asks for what its header says", "[counts]") {
+  for (const auto& [masks, M, N] :
+       {std::tuple<int64_t, int64_t, int64_t>{1, 128, 128}, {3, 130, 261}, {2, 7, 300}}) {
+    CAPTURE(masks, M, N);
+    ListedBmm p;
+    p.batch = masks, p.M = M, p.N = N;
+    DeviceLists device(p, make_mask("random:0.5", masks, M, N, masks > 1, 3));
+    check_asked_for({{"masks", masks}, {"M", M}, {"N", N}}, [&] {
+      build_mask_words(p, device.words.data(), device.states.data(), device.list.data());
+    });
+  }
+}
+
+}  // namespace
+}  // namespace tutorial::masked_bmm::block_lists

@@ -1,0 +1,95 @@
+// The program of part nearest: each step that can do the search, beside cuBLAS and a kernel for the
+// minimum where there is one.
+#include <algorithm>
+#include <string>
+
+#include "common/data/npy.hpp"
+#include "common/measure/row_major_blas.hpp"
+#include "common/program/table.hpp"
+#include "nearest/nearest.hpp"
+
+using namespace tutorial;
+using namespace tutorial::masked_bmm::nearest;
+
+const Usage usage = {
+    .program = "03_masked_bmm/nearest",
+    .summary = "the nearest of many points, or each row's minimum",
+    .after = after,
+    .sizes = {{"--m", {.gpu = 16384, .cpu = 200}, "rows of A: queries"},
+              {"--n", {.gpu = 16384, .cpu = 600}, "rows of B: points"},
+              {"--d", {.gpu = 64, .cpu = 24}, "columns of A and B"},
+              {"--neighbours", {.gpu = 1, .cpu = 1}, "how many points for each query"}},
+    .flags = {{"--product", false, "the smallest products, not the smallest distances"}},
+    .inputs = {{"a", {"--m", "--d"}, "the queries"}, {"b", {"--n", "--d"}, "the points"}},
+    .steps = listed(steps),
+    .output = "out"};
+
+/// Those that can do the search run. Where the user names steps, all of these: one that cannot then
+/// says so.
+static std::vector<Step<Launcher>> steps_for(const Options& options, const Search& search) {
+  std::vector<Step<Launcher>> chosen, able;
+  for (const auto& step : steps) {
+    if (options.selected(step.name)) chosen.push_back(step);
+    if (can_do(step, search)) able.push_back(step);
+  }
+  return chosen.size() < steps.size() ? chosen : able;
+}
+
+int main(int argc, char** argv) try {
+  const Options options = read_options(argc, argv, usage);
+  const bool by_product = options.flag("--product");
+  const Search s = {.M = options.size("--m"),
+                    .N = options.size("--n"),
+                    .D = options.size("--d"),
+                    .k = options.size("--neighbours"),
+                    .measure = by_product ? Measure::product : Measure::distance};
+  require_possible(s);
+  const std::vector<Step<Launcher>> run = steps_for(options, s);
+
+  Table table(options);
+  Search nothing = s;
+  nothing.M = 0;
+  {
+    Workspace none(nothing);
+    table.require_a_step(
+        run, [&](Launcher* launch) { launch(nothing, nullptr, nullptr, none, nullptr); });
+  }
+
+  const bool with_product = by_product && s.k == 1;  // step 1, and cuBLAS
+  table.symbols({{"doubtful", s.M}});                // at most
+  table.problem("out[" + shape_text({s.M, s.k}) + "] = the " + std::to_string(s.k) +
+                    " nearest of B[" + shape_text({s.N, s.D}) + "] for each of A[" +
+                    shape_text({s.M, s.D}) + "], by " + (by_product ? "a·b" : "|a - b|") + ", fp32",
+                {.flop = 2.0 * s.M * s.N * s.D, .bytes = 4.0 * (s.M + s.N) * s.D + 4.0 * s.M * s.k},
+                {s.M, s.k}, Workspace::bytes(s, with_product));
+  Input &input_a = options.input("a"), &input_b = options.input("b");
+  const float *a = input_a.device(), *b = input_b.device();
+  Workspace workspace(s, with_product);
+
+  const std::vector<int64_t> rows = sample_rows(
+      s.M, static_cast<int64_t>(1e8 / std::max(1.0, 1.0 * s.N * s.D)) + 1, options.seed());
+  const auto check = [&](const Launched& row) {
+    return compare_rows(row.output, reference(s, input_a.host(), input_b.host(), rows, row.output),
+                        rows, row.layout);
+  };
+
+  for (const auto& step : run) {
+    table.symbols(symbols_of(s, step));
+    const auto launch = [&](float* out) { step.launch(s, a, b, workspace, out); };
+    if (auto row = table.launch(step, launch)) table.add(row, check(row));
+  }
+  if (!with_product) return table.finish();
+  const CublasHandle handle;
+  const auto cublas_and_minimum = [&](float* out) {
+    float* const c = workspace.product.data();
+    row_major_gemm(handle, s.M, s.N, s.D, 1.0f, a, b, 0.0f, c, Transpose::b);
+    row_minimum(s, c, s.N, workspace, out);
+  };
+  if (auto row = table.launch_vendor("cuBLAS + minimum", cublas_and_minimum))
+    table.add(row, check(row));
+  if (!device_has_clock() && options.compares())
+    table.note("of cuBLAS + minimum only the minimum is counted");
+  return table.finish();
+} catch (...) {
+  return exit_status();
+}

@@ -1,0 +1,44 @@
+// Part any_shape of chapter 06: every head size up to 256 at its own cost, and few queries.
+//
+// Problem, reference and launcher are the road's (06_flash_attention.hpp), but `scratch` is
+// scratch_floats(). Head sizes and addresses that a step has no kernel for it hands on: to a step
+// of part faster, or to the road's q_outer.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "06_flash_attention.hpp"
+
+namespace tutorial::flash_attention::any_shape {
+
+/// The step that step 1 goes on from, of part faster.
+inline constexpr const char* after = "faster/outer_products";
+
+Launcher head_sizes, large_heads, own_keys, group_rows, split_keys, by_shape;
+
+/// How many floats `scratch` has to have on this device: rows() do for all steps but split_keys.
+int64_t scratch_floats(const Attention& shape);
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "head_sizes",
+     .launch = head_sizes,
+     .idea = "every head size in steps of 8, up to 128, at its own cost"},
+    {.name = "large_heads",
+     .launch = large_heads,
+     .idea = "head sizes up to 256: half as many keys in a tile"},
+    {.name = "own_keys",
+     .launch = own_keys,
+     .idea = "few queries: small tiles, and each warp has keys of its own"},
+    {.name = "group_rows",
+     .launch = group_rows,
+     .idea = "heads that share keys are rows of one tile"},
+    {.name = "split_keys",
+     .launch = split_keys,
+     .idea = "blocks share the keys of a tile, and a second kernel merges"},
+    {.name = "by_shape",
+     .launch = by_shape,
+     .idea = "large_heads or split_keys, whichever the shape suits"},
+};
+
+}  // namespace tutorial::flash_attention::any_shape

@@ -1,0 +1,95 @@
+// The program of part any_shape: other head sizes and few queries, beside chapter 05; for few
+// queries beside a copy of k, too.
+#include <cstring>
+
+#include "any_shape/any_shape.hpp"
+#include "any_shape/paths.hpp"
+#include "attention_program.hpp"
+#include "chapter_05_rows.hpp"
+
+using namespace tutorial;
+using namespace tutorial::flash_attention;
+
+const Usage usage =
+    with_attention({.program = "06_flash_attention/any_shape",
+                    .summary = "attention in fp32 for every head size, and for few queries",
+                    .after = any_shape::after,
+                    .steps = listed(any_shape::steps)});
+
+namespace {
+
+/// Few queries to many keys, as in decoding: what counts is how fast k and v are read.
+bool reads_more_than_it_computes(const Attention& shape) {
+  return shape.Tq * shape.group() <= 64 && shape.Tk > 16 * shape.Tq;
+}
+
+/// A copy of k, which moves as many bytes as reading k and v.
+Row plain_copy(const Attention& shape, const float* k) {
+  const int64_t bytes = shape.B * shape.NH_kv * shape.Tk * shape.HS * int64_t{sizeof(float)};
+  return {.name = "plain copy of k",
+          .launch =
+              [k, bytes](float* to) {
+                CUDA_CHECK(cudaMemcpyAsync(to, k, bytes, cudaMemcpyDeviceToDevice));
+              },
+          .shape = {shape.B, shape.NH_kv, shape.Tk, shape.HS},
+          .cost = {.bytes = 2.0 * static_cast<double>(bytes)},
+          .is_stage = true};
+}
+
+Comparison compare_copy(const Launched& copy, const std::vector<float>& k) {
+  Comparison result;
+  result.ok = std::memcmp(copy.output.data(), k.data(), copy.output.size_bytes()) == 0;
+  if (!result.ok) result.report = "  the copy differs from k";
+  return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const Options options = read_options(argc, argv, usage);
+  const Attention shape = attention_of(options);
+
+  Table table(options);
+  table.require_a_step(any_shape::steps, [&](Launcher* launch) {
+    launch(without_elements(shape), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  });
+  const any_shape::Split split = any_shape::split_here(shape);
+  table.symbols(symbols_of(shape));
+  table.symbols({{"HeadRows", any_shape::tiles_of_heads(shape).rows},
+                 {"Rows", split.rows},
+                 {"Parts", split.parts}});
+  const std::string no_chapter_05 = options.compares() ? why_no_chapter_05(shape) : "";
+  const bool has_chapter_05 =
+      options.compares() && no_chapter_05.empty() && shape.rows() * shape.HS > 0;
+  announce(table, shape, has_chapter_05 ? chapter_05_bytes(shape) : 0);
+
+  const Wanted want = wanted(shape, options);
+  const float *q = options.input("q").device(), *k = options.input("k").device(),
+              *v = options.input("v").device();
+  DeviceBuffer<float> lse(shape.rows()), scratch(any_shape::scratch_floats(shape));
+  const auto poison = [&](float*) { lse.poison(), scratch.poison(); };
+  for (const auto& step : any_shape::steps) {
+    const auto launch = [&](float* out) {
+      step.launch(shape, q, k, v, out, lse.data(), scratch.data());
+    };
+    if (auto row = table.launch(step, launch, poison))
+      table.add(row, want.compare(row, lse.to_host()));
+  }
+
+  if (options.compares() && reads_more_than_it_computes(shape))
+    if (auto row = table.launch(plain_copy(shape, k)))
+      table.add(row, compare_copy(row, options.input("k").host()));
+  if (has_chapter_05) {
+    Chapter05 unfused(shape, options);
+    if (auto row = table.launch_vendor("chapter 05", [&](float* out) { unfused.pipeline(out); }))
+      table.add(row, want.compare_out(heads_in_front(shape, row.output), row.layout));
+    if (auto row = table.launch_vendor("05, not fused", [&](float* out) { unfused.stages(out); }))
+      table.add(row, want.compare_out(row.output, row.layout));
+  } else if (!no_chapter_05.empty()) {
+    table.note("chapter 05 is left out: " + no_chapter_05);
+  }
+  table.note(memory_text(shape));
+  return table.finish();
+} catch (...) {
+  return exit_status();
+}

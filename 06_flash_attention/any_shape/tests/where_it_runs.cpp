@@ -1,0 +1,28 @@
+#include "common/testing/where_it_runs.hpp"
+
+#include "any_shape/any_shape.hpp"
+#include "common/testing/testing.hpp"
+
+namespace tutorial::flash_attention::any_shape {
+
+TEST_CASE("part any_shape runs on every GPU that the table names", "[where_it_runs]") {
+  const auto gpu = gpu_sizes("06_flash_attention/attention_program.cpp");
+  const int64_t heads = gpu.at("--heads"), T = gpu.at("--seq");
+  const auto check = [&](int64_t HS, int64_t head_size) {
+    const Attention shape{
+        .B = gpu.at("--batch"), .NH = heads, .NH_kv = heads, .Tq = T, .Tk = T, .HS = HS};
+    check_where_they_run(
+        "06/any_shape", steps,
+        [&](Launcher* launch) {
+          const int64_t size = shape.rows() * HS;
+          DeviceBuffer<float> q(size), k(size), v(size), out(size), lse(shape.rows()),
+              scratch(scratch_floats(shape));
+          launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), scratch.data());
+        },
+        head_size);
+  };
+  check(gpu.at("--head-dim"), 0);
+  for (const int64_t head_size : HEAD_SIZES) check(head_size, head_size);
+}
+
+}  // namespace tutorial::flash_attention::any_shape

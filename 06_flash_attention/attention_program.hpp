@@ -1,0 +1,55 @@
+// What the programs of the road and of the parts faster and any_shape share: options, problem, and
+// what is checked. Those of other parts take some of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "06_flash_attention.hpp"
+#include "common/program/table.hpp"
+
+namespace tutorial::flash_attention {
+
+/// `own`, with the sizes that an Attention is made of, and the inputs q, k and v.
+Usage with_attention(Usage own);
+
+/// The problem of these options. Throws Error where it is not valid.
+Attention attention_of(const Options& options);
+
+/// The problem without its elements: of it a launcher only says whether it can do it.
+Attention without_elements(Attention shape);
+
+/// What the letters in the steps' headers stand for.
+std::map<std::string, int64_t> symbols_of(const Attention& shape);
+
+/// How many pairs (query, key) of a head are not masked.
+double visible_pairs(const Attention& shape);
+
+/// "out[1×2×12×8] = softmax(q·kᵀ/√8)·v, 12 keys, 1 key and value heads, causal, fp32"
+std::string problem_text(const Attention& shape, const std::string& type);
+/// Of it "12 keys, 1 key and value heads, causal".
+std::string keys_text(const Attention& shape);
+
+/// Prints the problem in fp32, whose least work is the visible scores, q, k and v read, out and lse
+/// written. The device must have `more_bytes` besides.
+void announce(Table& table, const Attention& shape, double more_bytes = 0);
+
+/// Rows of out: all where the host can afford a reference, else some of them.
+std::vector<int64_t> rows_to_check(const Attention& shape, uint64_t seed);
+
+/// What is right in some rows of out and lse.
+struct Wanted {
+  Attention shape;
+  std::vector<int64_t> rows;
+  Reference of_rows;
+
+  Comparison compare_out(std::span<const float> out, const Layout& layout) const;
+  /// Of out and lse the one that is wrong; out, if both are right.
+  Comparison compare(const Launched& row, const std::vector<float>& lse) const;
+};
+Wanted wanted(const Attention& shape, const Options& options);
+
+}  // namespace tutorial::flash_attention

@@ -1,0 +1,74 @@
+#include "backward/backward_program.hpp"
+
+#include <algorithm>
+
+#include "any_shape/any_shape.hpp"
+#include "attention_program.hpp"
+#include "common/data/text.hpp"
+#include "common/kernel/error.hpp"
+
+namespace tutorial::flash_attention::backward {
+
+Gradients gradients_of(const Attention& shape) {
+  return {query_rows(shape), key_rows(shape), shape.HS};
+}
+
+void announce(Table& table, const Attention& shape, int64_t scratch) {
+  const Gradients gradients = gradients_of(shape);
+  const double flop = 10 * visible_pairs(shape) * shape.HS * shape.B * shape.NH;
+  const double elements = (4.0 * gradients.queries + 4.0 * gradients.keys) * shape.HS;
+  table.problem(
+      "dq, dk, dv of softmax(q·kᵀ/√" + std::to_string(shape.HS) + ")·v, q[" +
+          shape_text({shape.B, shape.NH, shape.Tq, shape.HS}) + "], " + keys_text(shape) + ", fp32",
+      {.flop = flop, .bytes = 4 * elements + 4.0 * gradients.queries}, {gradients.rows(), shape.HS},
+      4.0 * (2 * gradients.queries + gradients.queries * shape.HS + scratch));
+}
+
+flash_attention::Launcher* forward_pass(const Attention& shape) {
+  const Attention nothing = without_elements(shape);
+  try {
+    q_outer(nothing, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    return q_outer;
+  } catch (const DeviceTooSmall&) {
+    any_shape::by_shape(nothing, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    return any_shape::by_shape;
+  }
+}
+
+Comparison Wanted::compare(std::span<const float> got) const {
+  const auto [of_queries, of_keys, HS] = gradients_of(shape);
+  const Layout dq = {.name = "dq", .batch = shape.B * shape.NH, .rows = shape.Tq, .cols = HS};
+  Layout dk = {.name = "dk", .batch = shape.B * shape.NH_kv, .rows = shape.Tk, .cols = HS};
+  Comparison worst = compare_rows(got.first(of_queries * HS), of_rows.dq, queries, dq);
+  for (const Expected* expected : {&of_rows.dk, &of_rows.dv}) {
+    dk.name = expected == &of_rows.dk ? "dk" : "dv";
+    const int64_t begin = (of_queries + (expected == &of_rows.dk ? 0 : of_keys)) * HS;
+    const Comparison next = compare_rows(got.subspan(begin, of_keys * HS), *expected, keys, dk);
+    if (worst.ok && (!next.ok || next.max_error > worst.max_error)) worst = next;
+  }
+  return worst;
+}
+
+Wanted wanted(const Attention& shape, const HostTensors& at, uint64_t seed) {
+  const auto rows_of = [&](int64_t rows, double pairs) {
+    const double affordable =
+        std::max(32.0, 3e7 / std::max(1.0, pairs * static_cast<double>(shape.HS)));
+    return sample_rows(rows, static_cast<int64_t>(affordable), seed);
+  };
+  const std::vector<int64_t> queries = rows_of(query_rows(shape), static_cast<double>(shape.Tk));
+  const std::vector<int64_t> keys =
+      rows_of(key_rows(shape), shape.NH_kv > 0 ? static_cast<double>(shape.group() * shape.Tq) : 0);
+  return {shape, queries, keys, reference(shape, at, queries, keys)};
+}
+
+std::string memory_text(const Attention& shape) {
+  const auto bytes_of = [](int64_t floats) {
+    return with_prefix(4.0 * static_cast<double>(floats), "B");
+  };
+  return "memory beside the tensors and their gradients: unfused " + bytes_of(pair_floats(shape)) +
+         " for p and ds (8·B·NH·Tq·Tk); all steps " + bytes_of(shape.rows()) +
+         " for D (4·B·NH·Tq), and five_products " + bytes_of(part_floats(shape)) +
+         " for parts of dq";
+}
+
+}  // namespace tutorial::flash_attention::backward

@@ -1,0 +1,82 @@
+// The program of part backward: the gradients of attention, and what each step keeps for them.
+#include <algorithm>
+
+#include "any_shape/any_shape.hpp"
+#include "attention_program.hpp"
+#include "backward/backward.hpp"
+#include "backward/backward_program.hpp"
+#include "common/data/device_buffer.hpp"
+
+using namespace tutorial;
+using flash_attention::Attention;
+using namespace tutorial::flash_attention::backward;
+
+const Usage usage = {
+    .program = "06_flash_attention/backward",
+    .summary = "the gradients of q, k and v, with the scores computed again",
+    .after = after,
+    .sizes = {{"--batch", {.gpu = 8, .cpu = 1}, "sequences"},
+              {"--heads", {.gpu = 12, .cpu = 1}, "query heads"},
+              {"--kv-heads", "--heads", "key and value heads"},
+              {"--seq", {.gpu = 1024, .cpu = 96}, "queries"},
+              {"--seq-kv", "--seq", "keys"},
+              {"--head-dim", {.gpu = 64, .cpu = 32}, "head size"}},
+    .flags = {{"--causal,!--full", true,
+               "query i sees keys up to i + (seq-kv − seq); --full: all keys"}},
+    .inputs = {{"q", {"--batch", "--heads", "--seq", "--head-dim"}, "queries"},
+               {"k", {"--batch", "--kv-heads", "--seq-kv", "--head-dim"}, "keys"},
+               {"v", {"--batch", "--kv-heads", "--seq-kv", "--head-dim"}, "values"},
+               {"dout", {"--batch", "--heads", "--seq", "--head-dim"}, "the gradient of out"}},
+    .steps = listed(steps),
+    .output = "dq, dk, dv"};
+
+int main(int argc, char** argv) try {
+  const Options options = read_options(argc, argv, usage);
+  const Attention shape = flash_attention::attention_of(options);
+
+  Table table(options);
+  table.require_a_step(
+      steps, [&](Launcher* launch) { launch(flash_attention::without_elements(shape), {}); });
+  table.symbols(flash_attention::symbols_of(shape));
+  table.symbols({{"s", square_size(shape.HS)},
+                 {"b", tile_rows(shape.HS)},
+                 {"parts", tiles_at_a_time(shape)}});
+  flash_attention::Launcher* const forward = forward_pass(shape);
+  int64_t scratch_size = flash_attention::any_shape::scratch_floats(shape);  // of the forward pass
+  for (const auto& step : steps)
+    if (options.selected(step.name))
+      scratch_size = std::max(scratch_size, scratch_floats(shape, step.launch));
+  announce(table, shape, scratch_size);
+
+  Input &q = options.input("q"), &k = options.input("k"), &v = options.input("v"),
+        &dout = options.input("dout");
+  DeviceBuffer<float> out(shape.rows() * shape.HS), lse(shape.rows()), scratch(scratch_size);
+  table.watch("the forward pass", [&] {
+    forward(shape, q.device(), k.device(), v.device(), out.data(), lse.data(), scratch.data());
+  });
+  const std::vector<float> host_out = out.to_host(), host_lse = lse.to_host();
+  const Wanted want = wanted(shape, {q.host(), k.host(), v.host(), host_out, dout.host(), host_lse},
+                             options.seed());
+
+  const Gradients gradients = gradients_of(shape);
+  for (const auto& step : steps) {
+    const auto launch = [&](float* all) {
+      step.launch(shape, {.q = q.device(),
+                          .k = k.device(),
+                          .v = v.device(),
+                          .out = out.data(),
+                          .dout = dout.device(),
+                          .lse = lse.data(),
+                          .dq = all,
+                          .dk = gradients.dk(all),
+                          .dv = gradients.dv(all),
+                          .scratch = scratch.data()});
+    };
+    if (auto row = table.launch(step, launch, [&](float*) { scratch.poison(); }))
+      table.add(row, want.compare(row.output));
+  }
+  table.note(memory_text(shape));
+  return table.finish();
+} catch (...) {
+  return exit_status();
+}

@@ -1,0 +1,38 @@
+// The program of part hopper: part tensor_cores' problem, with these steps.
+#include "hopper/hopper.hpp"
+#include "tensor_cores/bf16_program.hpp"
+
+using namespace tutorial;
+using namespace tutorial::flash_attention;
+using tensor_cores::bf16;
+
+constexpr int64_t QUERIES_ON_CPU = 300;  // three tiles of queries
+const Usage usage = tensor_cores::with_bf16_attention(
+    {.program = "06_flash_attention/hopper",
+     .summary = "the same on wgmma and TMA, for compute capability 9.0a",
+     .after = hopper::after,
+     .steps = listed(hopper::steps)},
+    QUERIES_ON_CPU);
+
+int main(int argc, char** argv) try {
+  const Options options = read_options(argc, argv, usage);
+  const Attention shape = attention_of(options);
+
+  Table table(options);
+  tensor_cores::require_a_step(table, hopper::steps, shape);
+  table.symbols(symbols_of(shape));
+  tensor_cores::announce_bf16(table, shape);
+
+  const tensor_cores::RoundedInputs in(shape, options);
+  DeviceBuffer<float> lse(shape.rows());
+  for (const auto& step : hopper::steps) {
+    const auto launch = [&](bf16* out) {
+      step.launch(shape, in.q.data(), in.k.data(), in.v.data(), out, lse.data());
+    };
+    if (auto row = table.launch_bf16(step, launch, [&](float*) { lse.poison(); }))
+      table.add(row, in.want.compare(row, lse.to_host()));
+  }
+  return table.finish();
+} catch (...) {
+  return exit_status();
+}

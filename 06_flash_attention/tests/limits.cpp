@@ -1,0 +1,20 @@
+#include "tests/check_step.hpp"
+
+namespace tutorial::flash_attention {
+
+int64_t largest_head_size(const Step<Launcher>& step) {
+  if (step.launch == kv_outer || step.launch == q_outer) return INT64_MAX;
+  for (Launcher* fixed : {vector_reads, score_patch, output_patch, square_patch})
+    if (step.launch == fixed) return 64;
+  return 128;
+}
+
+int64_t own_head_size(const Step<Launcher>&, int64_t HS) {
+  return HS;
+}
+
+int64_t scratch_size(const Attention& shape) {
+  return shape.rows();
+}
+
+}  // namespace tutorial::flash_attention

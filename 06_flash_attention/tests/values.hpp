@@ -1,0 +1,53 @@
+// Every step, on scores that its likely mistakes do not survive.
+#pragma once
+
+#include <cmath>
+
+#include "tests/check_step.hpp"
+
+namespace tutorial::flash_attention {
+
+inline void check_scores_of_any_size(const Step<Launcher>& step) {
+  for (float shift : {200.0f, -200.0f, -2e4f, 2e4f}) {
+    INFO("scores near " << shift);
+    check_both(step, {.Tq = 70, .Tk = 130, .HS = 5}, [&](const Attention& shape) {
+      return with_scores(shape, [&](int64_t) { return shift; });
+    });
+  }
+}
+
+inline void check_rescales(const Step<Launcher>& step) {
+  const Attention shape = {.Tq = 33, .Tk = 260, .HS = own_head_size(step, 40)};
+  check_both(step, shape, [](const Attention& s) {
+    return with_scores(s, [](int64_t j) { return 0.1f * static_cast<float>(j); });
+  });
+  check_both(step, shape, [](const Attention& s) {
+    return with_scores(s, [](int64_t j) { return -0.1f * static_cast<float>(j); });
+  });
+}
+
+/// A key of −∞ is masked for every query, wherever its tile is.
+inline void check_masked_tiles(const Step<Launcher>& step) {
+  const Attention shape = {.Tq = 140, .Tk = 200, .HS = 5};
+  const auto masked = [&](int64_t first, int64_t last, float others) {
+    INFO("keys " << first << " to " << last << " are masked, other scores near " << others);
+    check_both(step, shape, [&](const Attention& s) {
+      return with_scores(s, [&](int64_t j) { return j >= first && j <= last ? -INF : others; });
+    });
+  };
+  masked(0, 63, 0);      // the first tiles
+  masked(0, 150, -100);  // and what is left is small: 0 is not a maximum that may be kept
+  masked(64, 127, -100);
+  masked(130, 199, 0);  // the last ones
+  masked(0, 199, 0);    // all
+}
+
+inline void check_nan_and_infinities(const Step<Launcher>& step) {
+  const int64_t HS = own_head_size(step, 5);
+  Problem problem = normal_problem({.Tq = 40, .Tk = 40, .HS = HS});
+  problem.q[3 * HS + 1] = std::nanf("");  // query 3
+  problem.k[30 * HS + 2] = INF;           // key 30: +∞ or −∞ for the queries from 30 on
+  check_step(step, problem);
+}
+
+}  // namespace tutorial::flash_attention
