@@ -27,6 +27,7 @@ class Figure(NamedTuple):
     options: str  # small sizes, at which each case of the kernel comes
     names: dict = {}  # of arrays that the kernel's parameters do not name
     parts: dict = {}  # of a shared array: its parts, each with its shape, in their order
+    part: str = ""  # of the chapter, whose step it is
 
 
 FIGURES = {
@@ -34,8 +35,7 @@ FIGURES = {
     "02": Figure("shared_tile", "--m 20 --n 20 --k 20"),
     # Two tiles, one below the other. In the first one two of the four warps own nothing that the causal mask keeps.
     "03": Figure("small_tiles", "--batch 1 --m 128 --n 128 --k 4",
-                 names={"p.1": "mask", "p.2": "block_mask", "p.3": "thread_mask", "p.4": "mask_words",
-                        "p.5": "block_list"}),
+                 names={"p.1": "mask", "p.2": "mask_words", "p.3": "block_list"}, part="/block_lists"),
     # Four warps a row, the last of them with 4 columns.
     "04": Figure("block_per_row", "--rows 2 --cols 100"),
     # Two tiles of keys for the last 8 queries, a row for each warp; in the second tile the causal mask lets the first

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Real word vectors for `./learn run 03 --part nearest`.
+"""Real word vectors for `./learn run 03/nearest`.
 
 usage: common/tools/word_vectors.py fetch [--words N]      100 numbers a word: build/words/points.npy and words.txt
        common/tools/word_vectors.py pick WORD...           the vectors of these: build/words/queries.npy

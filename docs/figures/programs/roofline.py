@@ -2,21 +2,21 @@
 from plots import Axis, Plot, rows
 from style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, TEXT, Figure, figure
 
-# Chapter, file, size, color, where its name stands beside the highest point.
+# Chapter, files (of the road, then of parts), size, color, where its name stands beside the highest point.
 PROBLEMS = [
     ("01", "01.csv", "--m 4096", GREY, (-8, 0)),
-    ("02", "02.csv", "--m 4096 --n 4096 --k 4096", BLUE, (-8, 26)),
-    ("03, causal", "03.csv", "--batch 128 --m 1024 --n 1024 --k 64 --mask causal", ORANGE, (8, 0)),
-    ("04", "04.csv", "--rows 16384 --cols 4096", PURPLE, (8, 4)),
+    ("02", "02.csv 02_faster.csv 02_any_shape.csv", "--m 4096 --n 4096 --k 4096", BLUE, (-8, 26)),
+    ("03, causal", "03.csv 03_block_lists.csv", "--batch 128 --m 1024 --n 1024 --k 64 --mask causal", ORANGE, (8, 0)),
+    ("04", "04.csv 04_long_rows.csv", "--rows 16384 --cols 4096", PURPLE, (8, 4)),
     ("05", "05.csv", "--batch 8 --seq 1024 --channels 768 --heads 12", RED, (8, 8)),
-    ("06", "06.csv", "--batch 8 --heads 12 --seq 1024 --head-dim 64", GREEN, (8, -6)),
+    ("06", "06.csv 06_faster.csv 06_any_shape.csv", "--batch 8 --heads 12 --seq 1024 --head-dim 64", GREEN, (8, -6)),
 ]
 BESIDE = {"01": 0.82, "05": 1.2}  # beside chapters 02 and 06, which have the same problem
 
 
-def steps(file, size):
+def steps(files, size):
     """(FLOP per byte, TFLOP/s) of each step."""
-    found = [row for row in rows(file, kind="step", options=size) if row["median_ms"]]
+    found = [row for file in files.split() for row in rows(file, kind="step", options=size) if row["median_ms"]]
     first = found[0]["options"]
     return [(float(row["flop"]) / float(row["bytes"]), float(row["flop"]) / float(row["median_ms"]) / 1e9)
             for row in found if row["options"] == first]
@@ -46,8 +46,8 @@ def roofline():
     figure.text(plot.x(60), plot.y(peak) - 4, f"multiply-adds, {peak:.0f} TFLOP/s", 12, anchor="middle")
     figure.line(plot.x(ridge), plot.y(peak), plot.x(ridge), plot.y(0.05), GREY, 1, "2 5")
     figure.text(plot.x(ridge) - 6, plot.y(0.06), "ridge", 11, anchor="end")
-    for name, file, size, color, (dx, dy) in PROBLEMS:
-        points = steps(file, size)
+    for name, files, size, color, (dx, dy) in PROBLEMS:
+        points = steps(files, size)
         xs = points[0][0] * BESIDE.get(name, 1)
         low, high = min(y for _, y in points), max(y for _, y in points)
         figure.line(plot.x(xs), plot.y(low), plot.x(xs), plot.y(high), color, 1)
