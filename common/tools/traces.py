@@ -124,7 +124,7 @@ def cut(trace, name, parts):
 
 
 def recorded(number, figure):
-    program = project.built_program(number, "cpu")
+    program = project.built_program(number + figure.part, "cpu")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.json"
         words = [program, "--kernel", figure.step, *figure.options.split(), "--trace", path]
