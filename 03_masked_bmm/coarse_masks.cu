@@ -1,5 +1,6 @@
-// What the steps from 2 on read: two coarse masks, an entry a block and an entry a thread, made from the
-// element mask. They serve every matrix of the batch and every later product with this mask.
+// What the steps from 2 on read: two coarse masks, an entry a block and an entry a thread, made
+// from the element mask. They serve every matrix of the batch and every later product with this
+// mask.
 //
 // FLOP            none
 // global memory   reads the mask once, M·N bytes, and writes a byte for each 8×8 patch and each
