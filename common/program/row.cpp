@@ -215,7 +215,7 @@ bool attempt(const Run& run, Result& result, const std::function<void()>& what) 
 }  // namespace
 
 Launched launch_row(const Row& row, Role role, const Run& run) {
-  Outcome& outcome = run.outcome;
+  RunOutcome& outcome = run.outcome;
   Result result = begun(row, role, run);
   Launched launched;
   if (!outcome.device_lost.empty()) {

@@ -80,7 +80,7 @@ struct Problem {
 };
 
 /// What the rows left behind so far.
-struct Outcome {
+struct RunOutcome {
   std::vector<Result> results;
   std::string device_lost;  // the name of the row after which the device does nothing more
   Tensor output;            // for --output: the last right result of a step
@@ -95,7 +95,7 @@ struct Outcome {
 struct Run {
   const Options& options;
   const Problem& problem;
-  Outcome& outcome;
+  RunOutcome& outcome;
 };
 
 enum class Role { step, vendor };

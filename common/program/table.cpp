@@ -18,7 +18,7 @@ namespace tutorial {
 struct Table::State {
   const Options& options;
   Problem problem = {};
-  Outcome outcome = {};
+  RunOutcome outcome = {};
   std::vector<std::string> notes = {};
   bool is_finished = false;
 

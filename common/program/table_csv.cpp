@@ -18,7 +18,7 @@ std::string exact(double value) {
 }
 
 /// What a column may look at.
-struct Table {
+struct TableOfRows {
   std::string chapter;
   const Problem& problem;
   const Result* vendor;
@@ -27,18 +27,18 @@ struct Table {
 /// A column says something of a row, of a kernel of it, or of both; "" where it says nothing.
 struct CsvColumn {
   const char* head;
-  std::function<std::string(const Table&, const Result&)> of_row = {};
+  std::function<std::string(const TableOfRows&, const Result&)> of_row = {};
   std::function<std::string(const KernelProfile&)> of_kernel = {};
 };
 
 CsvColumn of_check(const char* head, double Result::*value) {
-  return {head, [value](const Table&, const Result& result) {
+  return {head, [value](const TableOfRows&, const Result& result) {
             return was_checked(result) ? exact(result.*value) : "";
           }};
 }
 
 CsvColumn of_time(const char* head, std::function<std::string(const Timing&)> text) {
-  return {head, [text](const Table&, const Result& result) {
+  return {head, [text](const TableOfRows&, const Result& result) {
             return result.time ? text(*result.time) : "";
           }};
 }
@@ -46,7 +46,7 @@ CsvColumn of_time(const char* head, std::function<std::string(const Timing&)> te
 /// Counted on the CPU, of a row; known on a GPU, of a kernel.
 CsvColumn of_counts(const char* head, std::function<int64_t(const Result&)> count,
                     std::function<int64_t(const KernelProfile&)> of_kernel = {}) {
-  CsvColumn column = {head, [count](const Table&, const Result& result) {
+  CsvColumn column = {head, [count](const TableOfRows&, const Result& result) {
                         return result.is_counted ? std::to_string(count(result)) : "";
                       }};
   if (of_kernel)
@@ -62,36 +62,37 @@ CsvColumn of_kernel(const char* head, std::function<std::string(const Takes&)> t
 
 const std::vector<CsvColumn>& csv_columns() {
   static const std::vector<CsvColumn> columns = {
-      {"chapter", [](const Table& t, const Result&) { return quoted(t.chapter); }},
-      {"device", [](const Table& t, const Result&) { return quoted(t.problem.device); }},
-      {"problem", [](const Table& t, const Result&) { return quoted(t.problem.line); }},
-      {"step", [](const Table&, const Result& r) { return quoted(r.name); },
+      {"chapter", [](const TableOfRows& t, const Result&) { return quoted(t.chapter); }},
+      {"device", [](const TableOfRows& t, const Result&) { return quoted(t.problem.device); }},
+      {"problem", [](const TableOfRows& t, const Result&) { return quoted(t.problem.line); }},
+      {"step", [](const TableOfRows&, const Result& r) { return quoted(r.name); },
        [](const KernelProfile& kernel) { return quoted(kernel.kernel); }},
       {"kind",
-       [](const Table&, const Result& r) {
+       [](const TableOfRows&, const Result& r) {
          return std::string(r.is_vendor    ? "vendor"
                             : r.is_stage   ? "stage"
                             : r.number > 0 ? "step"
                                            : "goal");
        },
        [](const KernelProfile&) { return std::string("kernel"); }},
-      {"check", [](const Table&, const Result& r) { return std::string(verdict_text(r.verdict)); }},
-      {"message", [](const Table&, const Result& r) { return quoted(r.message); }},
+      {"check",
+       [](const TableOfRows&, const Result& r) { return std::string(verdict_text(r.verdict)); }},
+      {"message", [](const TableOfRows&, const Result& r) { return quoted(r.message); }},
       of_check("max_error", &Result::max_error),
       of_check("bound", &Result::bound),
-      {"flop", [](const Table&, const Result& r) { return exact(r.cost.flop); }},
-      {"bytes", [](const Table&, const Result& r) { return exact(r.cost.bytes); }},
+      {"flop", [](const TableOfRows&, const Result& r) { return exact(r.cost.flop); }},
+      {"bytes", [](const TableOfRows&, const Result& r) { return exact(r.cost.bytes); }},
       of_time("median_ms", [](const Timing& time) { return exact(time.median_ms); }),
       of_time("low_ms", [](const Timing& time) { return exact(time.low_ms); }),
       of_time("high_ms", [](const Timing& time) { return exact(time.high_ms); }),
       of_time("repeats", [](const Timing& time) { return std::to_string(time.repeats); }),
       {"of_vendor",
-       [](const Table& t, const Result& r) {
+       [](const TableOfRows& t, const Result& r) {
          if (!r.time || t.vendor == nullptr || r.is_stage) return std::string();
          return exact(t.vendor->time->median_ms / r.time->median_ms);
        }},
       {"of_bound",
-       [](const Table&, const Result& r) {
+       [](const TableOfRows&, const Result& r) {
          return r.time ? exact(r.bound_ms / r.time->median_ms) : std::string();
        }},
       of_time("clock_mhz", [](const Timing& time) { return formatted("%.0f", time.clock_mhz); }),
@@ -145,7 +146,7 @@ std::string line_of(Cell cell) {
 
 std::string csv_text(const std::vector<Result>& results, const std::string& chapter,
                      const Problem& problem) {
-  const Table table = {chapter, problem, vendor_of(results)};
+  const TableOfRows table = {chapter, problem, vendor_of(results)};
   std::string csv = line_of([](const CsvColumn& column) { return std::string(column.head); });
   for (const Result& result : results) {
     csv += line_of([&](const CsvColumn& column) {

@@ -204,7 +204,7 @@ std::string words_of_trace(const std::vector<std::string>& words) {
 }
 
 std::string why_no_trace(const std::string& step, const std::string& kernel,
-                         const Outcome& outcome) {
+                         const RunOutcome& outcome) {
   for (const Result& result : outcome.results)
     if (result.name == step && !was_checked(result))
       return step + (result.verdict == Verdict::failed ? " failed: " : " was not run: ") +

@@ -10,8 +10,8 @@
 
 namespace tutorial {
 
-class Options;   // options.hpp
-struct Outcome;  // row.hpp
+class Options;      // options.hpp
+struct RunOutcome;  // row.hpp
 
 /// A trace with more is of no use to anyone: its file would have some 100 MB.
 inline constexpr int64_t kMostTraceEvents = 1'000'000;
@@ -35,6 +35,6 @@ std::string words_of_trace(const std::vector<std::string>& words);
 
 /// "the kernel failed": where there is none, to go behind "because".
 std::string why_no_trace(const std::string& step, const std::string& kernel,
-                         const Outcome& outcome);
+                         const RunOutcome& outcome);
 
 }  // namespace tutorial
