@@ -47,7 +47,8 @@ TEST_CASE("a step that runs where the table says that it does not is found") {
 
 TEST_CASE("a head size that an H100 refuses may be refused by all") {
   const AskedStep step{.part = "06", .name = "some_step", .head_size = 256};
-  CHECK(problems_with(step, 1 << 20).empty());
+  const std::vector<std::string> problems = problems_with(step, 1 << 20);  // may skip the test
+  CHECK(problems.empty());
   CHECK(problems_with({.part = "06", .name = "some_step"}, 1 << 20).size() == 4);
 }
 
