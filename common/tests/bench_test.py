@@ -93,6 +93,10 @@ class Bench(Scratch):
         self.assertEqual(sorted(os.listdir(self.written.parent)),
                          ["06_any_shape.csv", "06_decoding.csv", "06_head_sizes.csv", "06_lengths.csv"])
 
+    def test_what_must_be_built(self):
+        self.assertEqual(self.bench("--programs", "6/any_shape"), "06_f_any_shape 06_f_faster\n")
+        self.assertEqual(self.bench("--programs", "01"), "01_a\n")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -16,7 +16,7 @@ from scratch import PROJECT
 EXPECTED = {
     "./learn doctor": (0, "backend                 cpu (no NVIDIA GPU"),
     "./learn run 00": (0, "0 are wrong"),
-    "./learn run 02": (0, "padded_rows"),
+    "./learn run 02": (0, "pipelined"),
     "diff docs/first_kernel/first_kernel.cu my_kernel.cu": (1, "> "),
     "./learn try --cpu my_kernel.cu": (1, "bounds in saxpy"),
     "./learn test 01": (0, "100% tests passed"),

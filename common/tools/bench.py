@@ -2,6 +2,7 @@
 """Times a chapter's steps at the standard sizes, beside the vendor's routines, and keeps the figures.
 
 usage: common/tools/bench.py [NN | NN/part | NN_file]...     (no word: everything; ./learn bench builds first)
+       common/tools/bench.py --programs [NN | …]...          what must be built for that
 
 Runs the chapter's or the part's program at each size below, then common/tools/bench_torch.py at the same sizes if Python
 has PyTorch. Writes docs/results/<device>/NN.csv, NN_part.csv, and NN_lengths.csv and the like where there are such
@@ -172,21 +173,26 @@ def has_torch():
 
 
 def files_of(word):
-    """The files of a chapter and its parts, of a part, or the one file that is named."""
+    """The files of a chapter's road, or of a part, or the one file that is named. A file in which a part stands beside
+    other steps is that part's: the last one's."""
     if word in SIZES and len(word) > 2:
         return [word]
     folder = project.find_ladder(word)
-    wanted = project.short_name(folder)
-    files = [name for name, lines in SIZES.items()
-             if any(f"{size.line.split()[0]}/".startswith(f"{wanted}/") for size in lines)]
+    files = [name for name, lines in SIZES.items() if lines[-1].line.split()[0] == project.short_name(folder)]
     return files or die(f"there are no standard sizes for {project.label(folder)}")
 
 
 def main():
+    words = sys.argv[1:]
+    only_programs = words[:1] == ["--programs"]
+    words = words[only_programs:]
+    files = [name for word in words for name in files_of(word)] or list(SIZES)
+    if only_programs:
+        programs = {size.line.split()[0] for name in files for size in SIZES[name]}
+        print(*sorted(project.target(project.find_ladder(word)) for word in programs))
+        return 0
     if not shutil.which("nvidia-smi"):
         die("there is no NVIDIA GPU here, and a time of the simulator says nothing; ./learn run 02 counts work instead")
-    files = [name for word in sys.argv[1:] or [chapter.name for chapter in project.chapters()]
-             for name in files_of(word)]
     with_torch = has_torch()
     if not with_torch:
         say("Python has no PyTorch with CUDA: its rows are left out.")
