@@ -7,6 +7,7 @@
 
 #include "common/backend/backend.hpp"
 #include "common/kernel/check.hpp"
+#include "common/kernel/workspace.hpp"
 
 namespace tutorial {
 
@@ -79,5 +80,11 @@ class DeviceBuffer {
   int64_t count_ = 0;
   int64_t lead_ = 0;
 };
+
+/// All of a buffer, for a launcher that wants a workspace.
+template <class T>
+Workspace workspace_in(DeviceBuffer<T>& buffer) {
+  return {.memory = buffer.data(), .bytes = buffer.size() * int64_t{sizeof(T)}};
+}
 
 }  // namespace tutorial
