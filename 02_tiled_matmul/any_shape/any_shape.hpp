@@ -1,22 +1,31 @@
 // Part any_shape of chapter 02: part faster's problem, C = alpha·A·B + beta·C, where C is small,
 // thin or a single row, or rows begin anywhere.
 //
-// Sizes, alpha and beta, and what a launcher promises are part faster's.
+// The problem is part faster's, and so is what a launcher computes.
 #pragma once
+
+#include <cuda_runtime.h>
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "common/kernel/workspace.hpp"
 #include "faster/faster.hpp"
 
 namespace tutorial::tiled_matmul::any_shape {
 
-using faster::Launcher, faster::reference;
+using faster::reference, faster::ScaledProduct;
 
 /// The step that step 1 goes on from.
 inline constexpr const char* after = "faster/spread_copies";
+
+/// Computes C = alpha·A·B + beta·C in a stream, as part faster's launchers do in the default one,
+/// and waits for nothing. With a workspace of fewer bytes than workspace_bytes(), or none, steps
+/// from 2 on do without copies of B or parts of K, and are slower.
+using Launcher = void(const ScaledProduct& product, const float* A, const float* B, float* C,
+                      Workspace workspace, cudaStream_t stream);
 
 Launcher tile_by_size, padded_rows, split_k, thin_tiles, few_rows;
 
@@ -36,14 +45,20 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "up to four rows: B is read once, straight into registers"},
 };
 
+/// The bytes that any step can use at most on this device; they depend on where B begins.
+int64_t workspace_bytes(const ScaledProduct& product, const float* B);
+
 /// Step 1 for a B whose rows begin ldb >= N floats apart. What lies between them is read, too, and
 /// comes to nothing.
-void tile_by_size_strided(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                          int64_t ldb, float alpha, float beta);
+void tile_by_size_strided(const ScaledProduct& product, const float* A, const float* B, float* C,
+                          int64_t ldb, cudaStream_t stream);
 
-/// Step 2's copy of B, with rows that begin ⌈N/4⌉·4 floats apart; nullptr if there is no memory.
-/// Whoever takes it gives it back (stream_memory.hpp).
-float* aligned_copy(const float* B, int64_t K, int64_t N);
+/// Whether step 2 copies B.
+bool copy_pays(const ScaledProduct& product, const float* B);
+/// Step 2's copy of B, taken from the workspace: rows begin ⌈N/4⌉·4 floats apart. nullptr where too
+/// little is left. K > 0.
+float* aligned_copy(const ScaledProduct& product, const float* B, Workspace& workspace,
+                    cudaStream_t stream);
 
 /// In how many parts step 3 cuts K on a device of so many multiprocessors. With one it is step 2.
 int64_t parts_of_k(int64_t M, int64_t N, int64_t K, int multiprocessors);
@@ -54,7 +69,7 @@ int64_t parts_of_few_rows(int64_t N, int64_t K, int multiprocessors);
 
 /// The letters in the steps' headers: the sizes, and what steps 3 to 5 choose for them. S parts
 /// of K; rows of a part, or of C, LDC floats apart; step 4's tile BM × BN.
-std::map<std::string, int64_t> symbols_of(Launcher* step, const float* B, int64_t M, int64_t N,
-                                          int64_t K);
+std::map<std::string, int64_t> symbols_of(Launcher* step, const ScaledProduct& product,
+                                          const float* B);
 
 }  // namespace tutorial::tiled_matmul::any_shape

@@ -17,22 +17,27 @@ const Usage usage =
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv, usage);
   const faster::ScaledProduct product = faster::product_of(options);
-  const auto [M, N, K, alpha, beta] = product;
+  const int64_t M = product.M, N = product.N, K = product.K;
 
   Table table(options);
   table.symbols({{"M", M}, {"N", N}, {"K", K}});
-  announce(table, product);
+  announce(table, product, workspace_bytes(product, nullptr));  // for a B that is aligned
 
   const auto check = check_of(product, options);
   const auto restore = restore_of(product, options);
   const float *a = options.input("a").device(), *b = options.input("b").device();
+  DeviceBuffer<std::byte> memory(workspace_bytes(product, b));
   for (const auto& step : steps) {
-    table.symbols(symbols_of(step.launch, b, M, N, K));
-    const auto launch = [&](float* C) { step.launch(a, b, C, M, N, K, alpha, beta); };
+    table.symbols(symbols_of(step.launch, product, b));
+    const auto launch = [&](float* C) {
+      step.launch(product, a, b, C, workspace_in(memory), nullptr);
+    };
     if (auto row = table.launch(step, launch, restore)) table.add(row, check(row));
   }
   const CublasHandle handle;
-  const auto cublas = [&](float* C) { row_major_gemm(handle, M, N, K, alpha, a, b, beta, C); };
+  const auto cublas = [&](float* C) {
+    row_major_gemm(handle, M, N, K, product.alpha, a, b, product.beta, C);
+  };
   if (auto row = table.launch_vendor("cuBLAS", cublas, restore)) table.add(row, check(row));
   return table.finish();
 } catch (...) {

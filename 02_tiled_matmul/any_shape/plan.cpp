@@ -30,7 +30,7 @@ double time_of_blocks(const TileSpeed& tile, int64_t count, double thousands) {
 double estimate(const Plan& plan, int64_t M, int64_t N, int64_t K, bool aligned_b,
                 int multiprocessors) {
   const TileSpeed& tile = tiles[plan.tile];
-  const double m = M, n = N, k = K, ld = ceil_div(N, 4) * 4, parts = plan.parts;
+  const double m = M, n = N, k = K, ld = aligned_ld(N), parts = plan.parts;
   const int64_t blocks = ceil_div(M, tile.BM) * ceil_div(N, tile.BN) * plan.parts;
   const double thousands = (depth_of_parts(K, plan.parts, tile.BK) + START) / 1000;
   double us = time_of_blocks(tile, ceil_div(blocks, multiprocessors), thousands);

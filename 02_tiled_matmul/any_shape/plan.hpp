@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "any_shape/any_shape.hpp"
+
 namespace tutorial::tiled_matmul::any_shape {
 
 /// A way to compute C.
@@ -36,8 +38,14 @@ inline constexpr TileSpeed tiles[] = {
 /// B begin at multiples of 16 bytes. C is not empty.
 Plan best_plan(int64_t M, int64_t N, int64_t K, bool aligned_b, int multiprocessors);
 
-/// Step 4 by a plan of the caller's; by step 1 where there is no memory for what the plan wants.
-void thin_tiles_as(const Plan& plan, const float* A, const float* B, float* C, int64_t M, int64_t N,
-                   int64_t K, float alpha, float beta);
+/// Step 4's plan on this device. C is not empty.
+Plan plan_of(const ScaledProduct& product, const float* B);
+
+/// The bytes that a plan wants of the workspace, for a copy of B and for parts.
+int64_t workspace_bytes(const Plan& plan, const ScaledProduct& product);
+
+/// Step 4 by a plan of the caller's; step 1 where the workspace is too small for it.
+void thin_tiles_as(const Plan& plan, const ScaledProduct& product, const float* A, const float* B,
+                   float* C, Workspace workspace, cudaStream_t stream);
 
 }  // namespace tutorial::tiled_matmul::any_shape

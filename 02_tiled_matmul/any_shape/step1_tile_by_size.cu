@@ -13,9 +13,9 @@
 #include <type_traits>
 
 #include "any_shape/any_shape.hpp"
+#include "any_shape/parts.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
-#include "common/kernel/shared_memory.hpp"
 #include "common/kernel/vector4.cuh"
 #include "faster/warp_tile.cuh"
 
@@ -150,27 +150,27 @@ constexpr double SMALL_TAKES = 1.05;
 // The rule for the tile: the one whose busiest multiprocessor is done earlier. That is the small
 // one where the large one leaves multiprocessors idle, from the start or at the end, or reaches far
 // over C's edge. And for the accesses: B and C each take the 16-byte path if they can.
-void tile_by_size_strided(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                          int64_t ldb, float alpha, float beta) {
+void tile_by_size_strided(const ScaledProduct& product, const float* A, const float* B, float* C,
+                          int64_t ldb, cudaStream_t stream) {
+  const int64_t M = product.M, N = product.N, K = depth_of(product);
   if (M == 0 || N == 0) return;
-  if (alpha == 0) K = 0;  // as in SGEMM: what A and B hold does not matter
   constexpr decltype(&tile_by_size_large<true, true>) kernels[2][2][2] = {
       {{tile_by_size_large<false, false>, tile_by_size_large<false, true>},
        {tile_by_size_large<true, false>, tile_by_size_large<true, true>}},
       {{tile_by_size_small<false, false>, tile_by_size_small<false, true>},
        {tile_by_size_small<true, false>, tile_by_size_small<true, true>}}};
-  const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
-  const bool small = SMALL_TAKES * most_work<Small>(M, N, multiprocessors) <
-                     most_work<Large>(M, N, multiprocessors);
+  const bool small = SMALL_TAKES * most_work<Small>(M, N, multiprocessors()) <
+                     most_work<Large>(M, N, multiprocessors());
   const auto kernel = kernels[small][rows_are_aligned(B, ldb)][rows_are_aligned(C, N)];
   const int64_t blocks = small ? Small::blocks(M, N) : Large::blocks(M, N);
-  kernel<<<blocks, small ? Small::THREADS : Large::THREADS>>>(A, B, C, M, N, K, ldb, alpha, beta);
+  const int threads = small ? Small::THREADS : Large::THREADS;
+  kernel<<<blocks, threads, 0, stream>>>(A, B, C, M, N, K, ldb, product.alpha, product.beta);
   CUDA_CHECK_LAUNCH();
 }
 
-void tile_by_size(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                  float alpha, float beta) {
-  tile_by_size_strided(A, B, C, M, N, K, N, alpha, beta);
+void tile_by_size(const ScaledProduct& product, const float* A, const float* B, float* C, Workspace,
+                  cudaStream_t stream) {
+  tile_by_size_strided(product, A, B, C, product.N, stream);
 }
 
 }  // namespace tutorial::tiled_matmul::any_shape

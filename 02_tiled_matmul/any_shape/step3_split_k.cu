@@ -5,7 +5,7 @@
 // global memory   12·M·N·K / 128 + 8·S·M·N + 4·M·N bytes without the caches' help
 // asked for by split_k_kernel  loads 768·K·⌈M/64⌉·⌈N/128⌉ bytes, stores 16·S·M·⌈N/4⌉ bytes
 // asked for by add_parts_kernel  loads 16·S·M·⌈N/4⌉ bytes, stores 4·M·N bytes (beta = 0)
-// memory          16·S·M·⌈N/4⌉ bytes for the parts
+// workspace       16·S·M·⌈N/4⌉ bytes for the parts
 // shared memory   24.5 KB a block; a product reads 1/4 float on average
 // block           128 threads for 64 × 128 elements of C and a part of K
 // H200            0.093 ms at 100×100×100000, 96 % of cuBLAS
@@ -15,7 +15,6 @@
 #include "any_shape/any_shape.hpp"
 #include "any_shape/parts.hpp"
 #include "any_shape/patch.cuh"
-#include "any_shape/stream_memory.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/vector4.cuh"
@@ -135,12 +134,13 @@ __global__ void add_parts_kernel(const float* parts, float* C, int64_t M, int64_
 
 }  // namespace
 
-void add_parts(const float* parts, float* C, int64_t M, int64_t N, int64_t count, float alpha,
-               float beta) {
+void add_parts(const ScaledProduct& product, const float* parts, float* C, int64_t count,
+               cudaStream_t stream) {
   constexpr int ADDERS = 128;  // threads a block: few, for even a small C shall have many blocks
+  const int64_t M = product.M, N = product.N;
   const auto kernel = rows_are_aligned(C, N) ? add_parts_kernel<true> : add_parts_kernel<false>;
-  const int64_t ld = ceil_div(N, 4) * 4;
-  kernel<<<ceil_div(M * ld / 4, ADDERS), ADDERS>>>(parts, C, M, N, ld, count, alpha, beta);
+  const int64_t ld = aligned_ld(N), blocks = ceil_div(M * ld / 4, ADDERS);
+  kernel<<<blocks, ADDERS, 0, stream>>>(parts, C, M, N, ld, count, product.alpha, product.beta);
   CUDA_CHECK_LAUNCH();
 }
 
@@ -152,18 +152,18 @@ int64_t parts_of_k(int64_t M, int64_t N, int64_t K, int multiprocessors) {
   return most > 1 ? ceil_div(K, depth_of_parts(K, most, BK)) : 1;
 }
 
-void split_k(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K, float alpha,
-             float beta) {
-  const int64_t ld = ceil_div(N, 4) * 4,
-                count = alpha == 0 ? 1 : parts_of_k(M, N, K, multiprocessors());
-  float* parts = count > 1 ? allocate(count * M * ld) : nullptr;
-  if (parts == nullptr) return padded_rows(A, B, C, M, N, K, alpha, beta);
+void split_k(const ScaledProduct& product, const float* A, const float* B, float* C,
+             Workspace workspace, cudaStream_t stream) {
+  const int64_t M = product.M, N = product.N, K = depth_of(product);
+  if (M == 0 || N == 0) return;
+  const int64_t count = parts_of_k(M, N, K, multiprocessors());
+  float* parts = count > 1 ? workspace.take<float>(floats_of_parts(product, count)) : nullptr;
+  if (parts == nullptr) return padded_rows(product, A, B, C, workspace, stream);
   const auto kernel = rows_are_aligned(B, N) ? split_k_kernel<true> : split_k_kernel<false>;
-  const int64_t depth = depth_of_parts(K, count, BK);
-  kernel<<<T::blocks(M, N) * count, THREADS>>>(A, B, parts, M, N, K, ld, depth);
+  const int64_t blocks = T::blocks(M, N) * count, depth = depth_of_parts(K, count, BK);
+  kernel<<<blocks, THREADS, 0, stream>>>(A, B, parts, M, N, K, aligned_ld(N), depth);
   CUDA_CHECK_LAUNCH();
-  add_parts(parts, C, M, N, count, alpha, beta);
-  release(parts);
+  add_parts(product, parts, C, count, stream);
 }
 
 }  // namespace tutorial::tiled_matmul::any_shape

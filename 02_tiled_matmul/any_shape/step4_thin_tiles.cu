@@ -4,7 +4,7 @@
 // global memory   depends on the tile; for the parts 8·S·M·N bytes
 // asked for by thin_tiles_kernel  loads 4·K·(BM + BN)·⌈M/BM⌉·⌈N/BN⌉ bytes, stores 4·M·LDC·S bytes
 //                 (beta = 0; BM × BN: the tile; LDC: N, or with parts 4·⌈N/4⌉)
-// memory          16·S·M·⌈N/4⌉ bytes for the parts
+// workspace       16·S·M·⌈N/4⌉ bytes for the parts, and step 2's copy
 // shared memory   16 to 37 KB a block; a product reads 3/16 float (128 × 256), 5/24 (96 × 96), 3/8
 //                 (16 × 256), else 1/4
 // block           96 to 256 threads
@@ -16,7 +16,6 @@
 #include "any_shape/parts.hpp"
 #include "any_shape/patch.cuh"
 #include "any_shape/plan.hpp"
-#include "any_shape/stream_memory.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/vector4.cuh"
@@ -161,41 +160,33 @@ static_assert(are_the_planned(), "plan.hpp must have the same tiles in the same 
 
 }  // namespace
 
-void thin_tiles_as(const Plan& plan, const float* A, const float* B, float* C, int64_t M, int64_t N,
-                   int64_t K, float alpha, float beta) {
-  const int64_t ld = ceil_div(N, 4) * 4;
-  float* copy = plan.copy_b ? aligned_copy(B, K, N) : nullptr;
-  float* parts = plan.parts > 1 ? allocate(plan.parts * M * ld) : nullptr;
-  if ((plan.copy_b && copy == nullptr) || (plan.parts > 1 && parts == nullptr)) {
-    if (copy != nullptr) release(copy);
-    if (parts != nullptr) release(parts);
-    return tile_by_size(A, B, C, M, N, K, alpha, beta);
-  }
+void thin_tiles_as(const Plan& plan, const ScaledProduct& product, const float* A, const float* B,
+                   float* C, Workspace workspace, cudaStream_t stream) {
+  if (workspace.bytes < workspace_bytes(plan, product))
+    return tile_by_size(product, A, B, C, workspace, stream);
+  const int64_t M = product.M, N = product.N, K = depth_of(product), ld = aligned_ld(N);
+  float* parts = workspace.take<float>(floats_of_parts(product, plan.parts));
+  const float* b = plan.copy_b ? aligned_copy(product, B, workspace, stream) : B;
   const TileKernels& tile = kernels[plan.tile];
-  const float* b = plan.copy_b ? copy : B;
   const int64_t ldb = plan.copy_b ? ld : N;
   const bool aligned_c = plan.parts > 1 || rows_are_aligned(C, N);
   const auto kernel = tile.kernels[rows_are_aligned(b, ldb)][aligned_c];
   const int64_t blocks = ceil_div(M, tile.BM) * ceil_div(N, tile.BN) * plan.parts;
   const int64_t depth = depth_of_parts(K, plan.parts, tile.BK);
   if (plan.parts == 1)
-    kernel<<<blocks, tile.threads>>>(A, b, C, M, N, K, ldb, N, depth, aligned_c, alpha, beta);
+    kernel<<<blocks, tile.threads, 0, stream>>>(A, b, C, M, N, K, ldb, N, depth, aligned_c,
+                                                product.alpha, product.beta);
   else
-    kernel<<<blocks, tile.threads>>>(A, b, parts, M, N, K, ldb, ld, depth, true, 1, 0);
+    kernel<<<blocks, tile.threads, 0, stream>>>(A, b, parts, M, N, K, ldb, ld, depth, true, 1, 0);
   CUDA_CHECK_LAUNCH();
-  if (copy != nullptr) release(copy);
-  if (parts == nullptr) return;
-  add_parts(parts, C, M, N, plan.parts, alpha, beta);
-  release(parts);
+  if (plan.parts > 1) add_parts(product, parts, C, plan.parts, stream);
 }
 
 // The rule is best_plan's, in plan.cpp.
-void thin_tiles(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                float alpha, float beta) {
-  if (M == 0 || N == 0) return;
-  if (alpha == 0) K = 0;  // as in SGEMM: what A and B hold does not matter
-  const Plan plan = best_plan(M, N, K, rows_are_aligned(B, N), multiprocessors());
-  thin_tiles_as(plan, A, B, C, M, N, K, alpha, beta);
+void thin_tiles(const ScaledProduct& product, const float* A, const float* B, float* C,
+                Workspace workspace, cudaStream_t stream) {
+  if (product.M == 0 || product.N == 0) return;
+  thin_tiles_as(plan_of(product, B), product, A, B, C, workspace, stream);
 }
 
 }  // namespace tutorial::tiled_matmul::any_shape

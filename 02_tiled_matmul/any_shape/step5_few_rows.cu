@@ -5,7 +5,7 @@
 // global memory   4·(M·K + K·N + M·N) bytes: M / 2 FLOP a byte; with parts 8·S·M·N bytes more
 // asked for by few_rows_kernel  loads 4·K·N + 4·M·K·⌈N/32⌉ bytes, stores 4·M·LDC·S bytes
 //                 (LDC: N, or with parts 4·⌈N/4⌉)
-// memory          16·S·M·⌈N/4⌉ bytes for the parts
+// workspace       16·S·M·⌈N/4⌉ bytes for the parts
 // shared memory   32 KB a block; a product reads 1 float, but all threads of a warp the same one
 // block           512 threads for all rows of 32 columns of C and a part of K
 // H200            0.066 ms at 1×8192×8192, 102 % of cuBLAS
@@ -13,8 +13,6 @@
 
 #include "any_shape/any_shape.hpp"
 #include "any_shape/parts.hpp"
-#include "any_shape/plan.hpp"
-#include "any_shape/stream_memory.hpp"
 #include "common/kernel/async_copy.cuh"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
@@ -88,11 +86,13 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 }
 
 template <int ROWS>
-void launch(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-            int64_t parts, float alpha, float beta) {
+void launch(const ScaledProduct& product, const float* A, const float* B, float* C, int64_t parts,
+            cudaStream_t stream) {
+  const int64_t M = product.M, N = product.N, K = depth_of(product);
   const int64_t blocks = ceil_div(N, WIDTH) * parts, depth = depth_of_parts(K, parts, 1);
-  const int64_t ldc = parts == 1 ? N : ceil_div(N, 4) * 4;
-  few_rows_kernel<ROWS><<<blocks, THREADS>>>(A, B, C, M, N, K, ldc, depth, alpha, beta);
+  const int64_t ldc = parts == 1 ? N : aligned_ld(N);
+  few_rows_kernel<ROWS>
+      <<<blocks, THREADS, 0, stream>>>(A, B, C, M, N, K, ldc, depth, product.alpha, product.beta);
   CUDA_CHECK_LAUNCH();
 }
 
@@ -107,18 +107,17 @@ int64_t parts_of_few_rows(int64_t N, int64_t K, int multiprocessors) {
   return most > 1 ? ceil_div(K, depth_of_parts(K, most, 1)) : 1;
 }
 
-void few_rows(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-              float alpha, float beta) {
-  if (M > MOST_FEW_ROWS) return thin_tiles(A, B, C, M, N, K, alpha, beta);
+void few_rows(const ScaledProduct& product, const float* A, const float* B, float* C,
+              Workspace workspace, cudaStream_t stream) {
+  const int64_t M = product.M, N = product.N, K = depth_of(product);
+  if (M > MOST_FEW_ROWS) return thin_tiles(product, A, B, C, workspace, stream);
   if (M == 0 || N == 0) return;
-  if (alpha == 0) K = 0;  // as in SGEMM: what A and B hold does not matter
   const auto kernel = M == 1 ? launch<1> : M == 2 ? launch<2> : launch<4>;
   const int64_t count = parts_of_few_rows(N, K, multiprocessors());
-  float* parts = count > 1 ? allocate(count * M * ceil_div(N, 4) * 4) : nullptr;
-  if (parts == nullptr) return kernel(A, B, C, M, N, K, 1, alpha, beta);
-  kernel(A, B, parts, M, N, K, count, 1, 0);
-  add_parts(parts, C, M, N, count, alpha, beta);
-  release(parts);
+  float* parts = count > 1 ? workspace.take<float>(floats_of_parts(product, count)) : nullptr;
+  if (parts == nullptr) return kernel(product, A, B, C, 1, stream);
+  kernel({M, N, K}, A, B, parts, count, stream);  // with alpha = 1 and beta = 0
+  add_parts(product, parts, C, count, stream);
 }
 
 }  // namespace tutorial::tiled_matmul::any_shape

@@ -15,6 +15,12 @@ namespace tutorial::tiled_matmul::faster {
 /// The road's step that step 1 goes on from.
 inline constexpr const char* after = "pipelined";
 
+/// The numbers of C = alpha·A·B + beta·C. Any sizes >= 0.
+struct ScaledProduct {
+  int64_t M = 0, N = 0, K = 0;
+  float alpha = 1, beta = 0;
+};
+
 /// Computes C = alpha·A·B + beta·C, as SGEMM does: beta = 0 does not read C, alpha = 0 reads
 /// neither A nor B. All three are in global memory and C overlaps neither input; the pointers need
 /// no more alignment than a float has. Any sizes >= 0: an empty C is left alone, K = 0 gives

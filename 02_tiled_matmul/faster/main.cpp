@@ -16,7 +16,8 @@ const Usage usage =
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv, usage);
   const ScaledProduct product = product_of(options);
-  const auto [M, N, K, alpha, beta] = product;
+  const int64_t M = product.M, N = product.N, K = product.K;
+  const float alpha = product.alpha, beta = product.beta;
 
   Table table(options);
   table.symbols({{"M", M}, {"N", N}, {"K", K}});

@@ -22,12 +22,12 @@ bool is_plain(const ScaledProduct& product) {
 
 /// "C[4096×4096] = 2 · A[4096×4096] · B[4096×4096] + 3 · C, fp32"
 std::string formula(const ScaledProduct& product) {
-  const auto [M, N, K, alpha, beta] = product;
+  const int64_t M = product.M, N = product.N, K = product.K;
   std::ostringstream line;
   line << "C[" << shape_text({M, N}) << "] = ";
-  if (!is_plain(product)) line << alpha << " · ";
+  if (!is_plain(product)) line << product.alpha << " · ";
   line << "A[" << shape_text({M, K}) << "] · B[" << shape_text({K, N}) << "]";
-  if (!is_plain(product)) line << " + " << beta << " · C";
+  if (!is_plain(product)) line << " + " << product.beta << " · C";
   line << ", fp32";
   return line.str();
 }
@@ -54,23 +54,24 @@ ScaledProduct product_of(const Options& options) {
           .beta = as_float("--beta", options.number("--beta"))};
 }
 
-void announce(Table& table, const ScaledProduct& product) {
+void announce(Table& table, const ScaledProduct& product, double scratch_bytes) {
   const double m = product.M, n = product.N, k = product.K;
   const double accesses_to_C = product.beta == 0 ? 1 : 2;
   table.problem(formula(product),
                 {.flop = 2 * m * n * k, .bytes = 4 * (m * k + k * n + accesses_to_C * m * n)},
-                {product.M, product.N});
+                {product.M, product.N}, scratch_bytes);
 }
 
 std::function<Comparison(const Launched&)> check_of(const ScaledProduct& product,
                                                     const Options& options) {
-  const auto [M, N, K, alpha, beta] = product;
+  const int64_t M = product.M, N = product.N, K = product.K;
   const bool is_small = static_cast<double>(M) * N * K <= 2e8, plain = is_plain(product);
   const std::vector<float>&A = options.input("a").host(), &B = options.input("b").host();
-  const std::vector<float> before = beta == 0 ? std::vector<float>() : options.input("c").host();
+  const std::vector<float> before =
+      product.beta == 0 ? std::vector<float>() : options.input("c").host();
   const int64_t count = is_small ? M : plain ? 16 : 64;
   const std::vector<int64_t> rows = sample_rows(M, count, options.seed());
-  const Expected want = reference(A, B, N, K, rows, alpha, beta, before);
+  const Expected want = reference(A, B, N, K, rows, product.alpha, product.beta, before);
   return [=, &A, &B, &options](const Launched& row) {
     const Comparison some = compare_rows(row.output, want, rows, row.layout);
     if (!some.ok || is_small || !plain) return some;

@@ -14,15 +14,11 @@ namespace tutorial::tiled_matmul::faster {
 /// `own`, with the sizes and numbers that a ScaledProduct is made of, and the inputs a, b and c.
 Usage with_product(Usage own);
 
-struct ScaledProduct {
-  int64_t M, N, K;
-  float alpha, beta;
-};
 /// The problem of these options. Throws Error where alpha or beta is no float32.
 ScaledProduct product_of(const Options& options);
 
-/// Says what the problem is, and its least work.
-void announce(Table& table, const ScaledProduct& product);
+/// Says what the problem is, and its least work. A, B, C and scratch_bytes must fit into memory.
+void announce(Table& table, const ScaledProduct& product, double scratch_bytes = 0);
 
 /// The whole result where the host can afford a reference. Else some rows of it, from all over C,
 /// and a plain product's other rows by their sums with random signs.

@@ -9,7 +9,8 @@
 
 namespace tutorial::tiled_matmul::hopper {
 
-using tensor_cores::bf16, tensor_cores::Launcher, tensor_cores::Output;
+using tensor_cores::bf16, tensor_cores::Bf16Product, tensor_cores::Launcher, tensor_cores::Output;
+using tensor_cores::workspace_bytes;  // more than 0 only where TMA does not take A and B
 
 /// The step that step 1 goes on from.
 inline constexpr const char* after = "tensor_cores/by_shape";

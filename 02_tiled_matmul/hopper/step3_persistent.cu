@@ -102,9 +102,12 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 }  // namespace
 
-void persistent(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+void persistent(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
+                Workspace workspace, cudaStream_t stream) {
   require_sm_90a("persistent");
-  if (!tma_takes(A, B, C, M, N, K)) return tensor_cores::by_shape(A, B, C, M, N, K);
+  if (!tma_takes(product, A, B, C))
+    return tensor_cores::by_shape(product, A, B, C, workspace, stream);
+  const int64_t M = product.M, N = product.N, K = product.K;
   const CUtensorMap A_map = map_of(A, M, K, BM, BK), B_map = map_of(B, K, N, BK, COLS);
   const int64_t tiles = ceil_div(M, BM) * ceil_div(N, BN);
   const int64_t blocks = std::min<int64_t>(tiles, device_attribute(cudaDevAttrMultiProcessorCount));
@@ -113,7 +116,7 @@ void persistent(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, in
       [&]<class Out>(Out* to) {
         const auto kernel = persistent_kernel<Out>;
         allow_shared_memory(kernel, SHARED_BYTES);
-        kernel<<<blocks, THREADS, SHARED_BYTES>>>(A_map, B_map, to, m, n, k);
+        kernel<<<blocks, THREADS, SHARED_BYTES, stream>>>(A_map, B_map, to, m, n, k);
       },
       C);
   CUDA_CHECK_LAUNCH();

@@ -136,9 +136,12 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 }  // namespace
 
-void stored_behind(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+void stored_behind(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
+                   Workspace workspace, cudaStream_t stream) {
   require_sm_90a("stored_behind");
-  if (!tma_takes(A, B, C, M, N, K)) return tensor_cores::by_shape(A, B, C, M, N, K);
+  if (!tma_takes(product, A, B, C))
+    return tensor_cores::by_shape(product, A, B, C, workspace, stream);
+  const int64_t M = product.M, N = product.N, K = product.K;
   const CUtensorMap A_map = map_of(A, M, K, BM, BK), B_map = map_of(B, K, N, SHARE, COLS);
   const int64_t tiles = ceil_div(M, CLUSTER * BM) * ceil_div(N, BN);
   const int64_t count =
@@ -149,8 +152,8 @@ void stored_behind(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N,
         const auto kernel = stored_behind_kernel<Out>;
         allow_shared_memory(kernel, SHARED_BYTES);
         const CUtensorMap C_map = map_of(to, M, N, 16, BOX_COLS<Out>);
-        launch_clusters(kernel, CLUSTER, dim3(count * CLUSTER), dim3(THREADS), SHARED_BYTES, A_map,
-                        B_map, C_map, m, n, k);
+        launch_clusters(kernel, CLUSTER, dim3(count * CLUSTER), dim3(THREADS), SHARED_BYTES, stream,
+                        A_map, B_map, C_map, m, n, k);
       },
       C);
 }

@@ -143,7 +143,9 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 template <class S>
-void launch(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+void launch(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
+            cudaStream_t stream) {
+  const int64_t M = product.M, N = product.N, K = product.K;
   const CUtensorMap A_map = map_of(A, M, K, BM, BK), B_map = map_of(B, K, N, S::SHARE, COLS);
   const int64_t tiles = ceil_div(M, S::ROWS) * ceil_div(N, S::BN);
   const int64_t count =
@@ -155,7 +157,7 @@ void launch(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_
         allow_shared_memory(kernel, S::SHARED_BYTES);
         const CUtensorMap C_map = map_of(to, M, N, 16, BOX_COLS<Out>);
         launch_clusters(kernel, S::CLUSTER, dim3(count * S::CLUSTER), dim3(THREADS),
-                        S::SHARED_BYTES, A_map, B_map, C_map, m, n, k);
+                        S::SHARED_BYTES, stream, A_map, B_map, C_map, m, n, k);
       },
       C);
 }
@@ -188,18 +190,20 @@ int columns_of_tile(int64_t M, int64_t N, int multiprocessors) {
   return columns;
 }
 
-void by_shape(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+void by_shape(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
+              Workspace workspace, cudaStream_t stream) {
   require_sm_90a("by_shape");
-  if (!tma_takes(A, B, C, M, N, K)) return tensor_cores::by_shape(A, B, C, M, N, K);
-  switch (columns_of_tile(M, N, device_attribute(cudaDevAttrMultiProcessorCount))) {
+  if (!tma_takes(product, A, B, C))
+    return tensor_cores::by_shape(product, A, B, C, workspace, stream);
+  switch (columns_of_tile(product.M, product.N, device_attribute(cudaDevAttrMultiProcessorCount))) {
     case Widest::BN:
-      return launch<Widest>(A, B, C, M, N, K);
+      return launch<Widest>(product, A, B, C, stream);
     case Wide::BN:
-      return launch<Wide>(A, B, C, M, N, K);
+      return launch<Wide>(product, A, B, C, stream);
     case Square::BN:
-      return launch<Square>(A, B, C, M, N, K);
+      return launch<Square>(product, A, B, C, stream);
     default:
-      return launch<Small>(A, B, C, M, N, K);
+      return launch<Small>(product, A, B, C, stream);
   }
 }
 

@@ -12,6 +12,7 @@ namespace tutorial::tiled_matmul::hopper {
 namespace {
 
 using tensor_cores::bf16_values, tensor_cores::check_step, tensor_cores::Shape;
+using tensor_cores::check_step_in_two_streams;
 
 constexpr int SMS = 132;  // of an H100 or H200, and of the simulator
 
@@ -92,6 +93,12 @@ TEST_CASE("hopper: by_shape is right with each tile") {
   }
 }
 
+TEST_CASE("hopper: every step stays in its stream, and two launches share nothing") {
+  const auto step = EACH_STEP(steps);
+  check_step_in_two_streams(step, {130, 200, 72});
+  check_step_in_two_streams(step, {129, 131, 9});  // not for TMA, and with copies of A and of B
+}
+
 TEST_CASE("hopper: every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
   for (const auto& [M, N, K] :
@@ -101,10 +108,11 @@ TEST_CASE("hopper: every step asks for what its header says", "[counts]") {
     const DeviceBuffer<bf16> b(narrowed<bf16>(bf16_values({K, N}, 2)));
     DeviceBuffer<float> c(M * N);
     DeviceBuffer<bf16> narrow_c(M * N);
-    check_asked_for(symbols_of(a.data(), b.data(), c.data(), M, N, K),
-                    [&] { step.launch(a.data(), b.data(), c.data(), M, N, K); });
-    check_asked_for(symbols_of(a.data(), b.data(), narrow_c.data(), M, N, K),
-                    [&] { step.launch(a.data(), b.data(), narrow_c.data(), M, N, K); });
+    DeviceBuffer<std::byte> memory(workspace_bytes({M, N, K}, a.data(), b.data()));
+    for (Output C : {Output(c.data()), Output(narrow_c.data())})
+      check_asked_for(symbols_of({M, N, K}, a.data(), b.data(), C), [&] {
+        step.launch({M, N, K}, a.data(), b.data(), C, workspace_in(memory), nullptr);
+      });
   }
 }
 

@@ -18,31 +18,34 @@ Usage with_product(Usage own) {
   return own;
 }
 
-Bf16Product product_of(const Options& options) {
-  return {.M = options.size("--m"),
-          .N = options.size("--n"),
-          .K = options.size("--k"),
+ProductOptions product_options_of(const Options& options) {
+  return {.product = {.M = options.size("--m"), .N = options.size("--n"), .K = options.size("--k")},
           .is_c_bf16 = options.flag("--bf16-out")};
 }
 
-void announce(Table& table, const Bf16Product& product) {
-  const auto [M, N, K, is_c_bf16] = product;
+void announce(Table& table, const ProductOptions& options) {
+  const auto& [product, is_c_bf16] = options;
+  const int64_t M = product.M, N = product.N, K = product.K;
   const double m = M, n = N, k = K, bytes_of_c = is_c_bf16 ? 2 : 4;
+  // A and B in bf16, which begin at aligned addresses, and the workspace
+  const double bytes_of_inputs = 2 * (m * k + k * n);
+  const double scratch = bytes_of_inputs + workspace_bytes(product, nullptr, nullptr);
   table.problem("C[" + shape_text({M, N}) + "] = A[" + shape_text({M, K}) + "] · B[" +
                     shape_text({K, N}) + "], bf16 in, " + (is_c_bf16 ? "bf16" : "fp32") + " out",
                 {.flop = 2 * m * n * k,
-                 .bytes = 2 * (m * k + k * n) + bytes_of_c * m * n,
+                 .bytes = bytes_of_inputs + bytes_of_c * m * n,
                  .arithmetic = Arithmetic::bf16},
-                {M, N}, 2 * (m * k + k * n));
+                {M, N}, scratch);
   table.say("A and B are rounded to bf16, to nearest even, and added up in fp32" +
             std::string(is_c_bf16 ? "; C is rounded to bf16" : ""));
 }
 
-std::function<Comparison(const Launched&)> check_of(const Bf16Product& product,
+std::function<Comparison(const Launched&)> check_of(const ProductOptions& options,
                                                     const std::vector<bf16>& narrow_a,
                                                     const std::vector<bf16>& narrow_b,
                                                     uint64_t seed) {
-  const auto [M, N, K, is_c_bf16] = product;
+  const int64_t M = options.product.M, N = options.product.N, K = options.product.K;
+  const bool is_c_bf16 = options.is_c_bf16;
   const bool is_small = static_cast<double>(M) * N * K <= 2e8;
   const std::vector<float> A = widened<bf16>(narrow_a), B = widened<bf16>(narrow_b);
   const std::vector<int64_t> rows = sample_rows(M, is_small ? M : 16, seed);
@@ -58,15 +61,15 @@ std::function<Comparison(const Launched&)> check_of(const Bf16Product& product,
   };
 }
 
-Launched launch(Table& table, const Bf16Product& product, const Step<Launcher>& step,
+Launched launch(Table& table, const ProductOptions& options, const Step<Launcher>& step,
                 const Launch& launch) {
-  if (product.is_c_bf16) return table.launch_bf16(step, [=](bf16* C) { launch(Output(C)); });
+  if (options.is_c_bf16) return table.launch_bf16(step, [=](bf16* C) { launch(Output(C)); });
   return table.launch(step, [=](float* C) { launch(Output(C)); });
 }
 
-Launched launch_vendor(Table& table, const Bf16Product& product, const std::string& name,
+Launched launch_vendor(Table& table, const ProductOptions& options, const std::string& name,
                        const Launch& launch) {
-  if (product.is_c_bf16)
+  if (options.is_c_bf16)
     return table.launch_vendor({.name = name, .launch_bf16 = [=](bf16* C) { launch(Output(C)); }});
   return table.launch_vendor(name, [=](float* C) { launch(Output(C)); });
 }

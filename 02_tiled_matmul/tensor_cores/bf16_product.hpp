@@ -10,32 +10,32 @@
 
 namespace tutorial::tiled_matmul::tensor_cores {
 
-/// `own`, with the sizes and the flag that a Bf16Product is made of, and the inputs a and b.
+/// `own`, with the sizes, the flag and the inputs a and b that ProductOptions are made of.
 Usage with_product(Usage own);
 
-struct Bf16Product {
-  int64_t M, N, K;
+struct ProductOptions {
+  Bf16Product product;
   bool is_c_bf16;
 
   /// No C, but its type.
   Output no_output() const { return is_c_bf16 ? Output(static_cast<bf16*>(nullptr)) : Output(); }
 };
-Bf16Product product_of(const Options& options);
+ProductOptions product_options_of(const Options& options);
 
 /// Says what the problem is, and its least work.
-void announce(Table& table, const Bf16Product& product);
+void announce(Table& table, const ProductOptions& options);
 
 /// The whole result where the host can afford a reference. Else some rows of it, from all over C,
 /// and the others by their sums with random signs. A and B are the inputs, rounded.
-std::function<Comparison(const Launched&)> check_of(const Bf16Product& product,
+std::function<Comparison(const Launched&)> check_of(const ProductOptions& options,
                                                     const std::vector<bf16>& A,
                                                     const std::vector<bf16>& B, uint64_t seed);
 
-/// Launches a step, and the vendor's routine, on a C of the product's type.
+/// Launches a step, and the vendor's routine, on a C of the type that is asked for.
 using Launch = std::function<void(Output)>;
-Launched launch(Table& table, const Bf16Product& product, const Step<Launcher>& step,
+Launched launch(Table& table, const ProductOptions& options, const Step<Launcher>& step,
                 const Launch& launch);
-Launched launch_vendor(Table& table, const Bf16Product& product, const std::string& name,
+Launched launch_vendor(Table& table, const ProductOptions& options, const std::string& name,
                        const Launch& launch);
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

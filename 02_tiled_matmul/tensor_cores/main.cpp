@@ -17,28 +17,36 @@ const Usage usage =
 
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv, usage);
-  const Bf16Product product = product_of(options);
-  const auto [M, N, K, is_c_bf16] = product;
+  const ProductOptions wanted = product_options_of(options);
+  const Bf16Product& product = wanted.product;
 
   Table table(options);
-  table.require_a_step(
-      steps, [&](Launcher* launch) { launch(nullptr, nullptr, product.no_output(), 0, 0, 0); });
-  announce(table, product);
+  table.require_a_step(steps, [&](Launcher* launch) {
+    launch({}, nullptr, nullptr, wanted.no_output(), {}, nullptr);
+  });
+  announce(table, wanted);
   const std::vector<bf16> A = narrowed<bf16>(options.input("a").host());
   const std::vector<bf16> B = narrowed<bf16>(options.input("b").host());
   const DeviceBuffer<bf16> a(A), b(B);
-  table.symbols(symbols_of(a.data(), b.data(), product.no_output(), M, N, K));
+  DeviceBuffer<std::byte> memory(workspace_bytes(product, a.data(), b.data()));
+  const Workspace workspace = workspace_in(memory);
+  table.symbols(symbols_of(product, a.data(), b.data(), wanted.no_output()));
 
-  const auto check = check_of(product, A, B, options.seed());
+  const auto check = check_of(wanted, A, B, options.seed());
   for (const auto& step : steps) {
-    const auto multiply = [&](Output C) { step.launch(a.data(), b.data(), C, M, N, K); };
-    if (auto row = launch(table, product, step, multiply)) table.add(row, check(row));
+    const auto multiply = [&](Output C) {
+      step.launch(product, a.data(), b.data(), C, workspace, nullptr);
+    };
+    if (auto row = launch(table, wanted, step, multiply)) table.add(row, check(row));
   }
   const CublasHandle handle;
   const auto cublas = [&](Output C) {
-    std::visit([&](auto* to) { row_major_gemm(handle, M, N, K, a.data(), b.data(), to); }, C);
+    const auto multiply = [&](auto* to) {
+      row_major_gemm(handle, product.M, product.N, product.K, a.data(), b.data(), to);
+    };
+    std::visit(multiply, C);
   };
-  if (auto row = launch_vendor(table, product, "cuBLAS", cublas)) table.add(row, check(row));
+  if (auto row = launch_vendor(table, wanted, "cuBLAS", cublas)) table.add(row, check(row));
   return table.finish();
 } catch (...) {
   return exit_status();

@@ -10,16 +10,14 @@ namespace tutorial::tiled_matmul::tensor_cores {
 struct Operands {
   const bf16 *A, *B;
   int64_t lda, ldb;
-  bf16* copies = nullptr;  // of one or of both; step 10 gives them back
 };
 
 /// Would a copy of those whose rows are not aligned save more time than it takes?
-bool copies_pay(const bf16* A, const bf16* B, int64_t M, int64_t N, int64_t K);
+bool copies_pay(const Bf16Product& product, const bf16* A, const bf16* B);
 
-/// Copies what is not aligned, where that pays and there is memory.
-Operands aligned_operands(const bf16* A, const bf16* B, int64_t M, int64_t N, int64_t K);
-
-/// Gives the copies back when the work queued so far is done.
-void release(const Operands& operands);
+/// Copies what is not aligned into the workspace, where that pays and the workspace is large
+/// enough.
+Operands aligned_operands(const Bf16Product& product, const bf16* A, const bf16* B,
+                          Workspace workspace, cudaStream_t stream);
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

@@ -5,13 +5,12 @@
 // asked for by pad_rows  loads 2·K·(PA·M + PB·N) bytes, stores 2·(PA·M·LDA + PB·K·LDB) bytes
 // asked for by padded_rows_kernel  loads 2·(M·LDA·⌈N/256⌉ + K·LDB·⌈M/128⌉) bytes, stores
 //                 E·M·N bytes
-// memory          2·(M·LDA + K·LDB) bytes for the copies
+// workspace       2·(PA·M·LDA + PB·K·LDB) bytes for the copies
 // shared memory   as in step 5
 // block           256 threads for 128 × 256 elements of C, or for a row
 // H200            0.441 ms at 4095×4097×4093, 199 % of cuBLAS
 #include <algorithm>
 
-#include "any_shape/stream_memory.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/mma.cuh"
@@ -142,6 +141,8 @@ struct Padding {
   const bf16* from;
   bf16* to;
   int64_t rows, cols, ld;
+
+  int64_t size() const { return rows * ld; }  // of the copy
 };
 __global__ void pad_rows(Padding a, Padding b) {
   for (int64_t block = blockIdx.x; block < a.rows + b.rows; block += gridDim.x) {
@@ -153,63 +154,65 @@ __global__ void pad_rows(Padding a, Padding b) {
 }
 constexpr int64_t MAX_ROWS_AT_ONCE = 4096;  // more blocks than a GPU runs at once
 
+/// How X is to be copied, to a place that is not known yet. No row is, where rows are aligned.
+Padding padding_of(const bf16* X, int64_t rows, int64_t cols) {
+  return {.from = X,
+          .to = nullptr,
+          .rows = rows_are_aligned(X, cols) ? 0 : rows,
+          .cols = cols,
+          .ld = ceil_div(cols, CHUNK) * CHUNK};
+}
+
 }  // namespace
 
 // Measured on an H200: products of rows with 2, 4 and 8 aligned bytes run at 0.17, 0.42 and 0.57 of
 // the rate of aligned ones. An element that is copied must be used so often that this is worth it.
-bool copies_pay(const bf16* A, const bf16* B, int64_t M, int64_t N, int64_t K) {
-  const int width = std::min(copy_width(A, K), copy_width(B, N));
-  return width < CHUNK && std::min(M, N) >= 128 * width && K > 0;
+bool copies_pay(const Bf16Product& product, const bf16* A, const bf16* B) {
+  const int width = std::min(copy_width(A, product.K), copy_width(B, product.N));
+  return width < CHUNK && std::min(product.M, product.N) >= 128 * width && product.K > 0;
 }
 
-Operands aligned_operands(const bf16* A, const bf16* B, int64_t M, int64_t N, int64_t K) {
-  const Operands as_they_are = {.A = A, .B = B, .lda = K, .ldb = N};
-  if (!copies_pay(A, B, M, N, K)) return as_they_are;
-  Padding a = {.from = A, .to = nullptr, .rows = M, .cols = K, .ld = ceil_div(K, CHUNK) * CHUNK};
-  Padding b = {.from = B, .to = nullptr, .rows = K, .cols = N, .ld = ceil_div(N, CHUNK) * CHUNK};
-  if (rows_are_aligned(A, K)) a.rows = 0;
-  if (rows_are_aligned(B, N)) b.rows = 0;
-  const int64_t count_a = a.rows * a.ld, count = count_a + b.rows * b.ld;
-  bf16* const copies =
-      reinterpret_cast<bf16*>(any_shape::allocate(count / 2));  // a float has two bf16
-  if (copies == nullptr) return as_they_are;
-  a.to = copies, b.to = copies + count_a;
-  pad_rows<<<std::min(a.rows + b.rows, MAX_ROWS_AT_ONCE), THREADS>>>(a, b);
+int64_t workspace_bytes(const Bf16Product& product, const bf16* A, const bf16* B) {
+  if (!copies_pay(product, A, B)) return 0;
+  return Workspace::bytes_of<bf16>(padding_of(A, product.M, product.K).size()) +
+         Workspace::bytes_of<bf16>(padding_of(B, product.K, product.N).size());
+}
+
+Operands aligned_operands(const Bf16Product& product, const bf16* A, const bf16* B,
+                          Workspace workspace, cudaStream_t stream) {
+  if (!copies_pay(product, A, B) || workspace.bytes < workspace_bytes(product, A, B))
+    return {.A = A, .B = B, .lda = product.K, .ldb = product.N};
+  Padding a = padding_of(A, product.M, product.K), b = padding_of(B, product.K, product.N);
+  a.to = workspace.take<bf16>(a.size()), b.to = workspace.take<bf16>(b.size());
+  pad_rows<<<std::min(a.rows + b.rows, MAX_ROWS_AT_ONCE), THREADS, 0, stream>>>(a, b);
   CUDA_CHECK_LAUNCH();
-  return {.A = a.rows > 0 ? a.to : A,
-          .B = b.rows > 0 ? b.to : B,
-          .lda = a.ld,
-          .ldb = b.ld,
-          .copies = copies};
-}
-
-void release(const Operands& operands) {
-  if (operands.copies != nullptr) any_shape::release(reinterpret_cast<float*>(operands.copies));
+  return {.A = a.rows > 0 ? a.to : A, .B = b.rows > 0 ? b.to : B, .lda = a.ld, .ldb = b.ld};
 }
 
 // The rule: rows that are not aligned are copied where each element is used often enough, else
 // step 9's narrower copies bring them.
-void padded_rows(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+void padded_rows(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
+                 Workspace workspace, cudaStream_t stream) {
   require_device("padded_rows", TwoStages::BYTES);
+  const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
+  const Operands x = aligned_operands(product, A, B, workspace, stream);
+  const int width = std::min(copy_width(x.A, x.lda), copy_width(x.B, x.ldb));
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
   with_first_that_fits<ThreeStages, TwoStages>(shared_memory_limit(), [&]<class R>() {
     std::visit(
         [&]<class Out>(Out* to) {
-          const Operands x = aligned_operands(A, B, M, N, K);
-          const int width = std::min(copy_width(x.A, x.lda), copy_width(x.B, x.ldb));
           const auto kernel = width == 8   ? padded_rows_kernel<R::STAGES, 8, Out>
                               : width == 4 ? padded_rows_kernel<R::STAGES, 4, Out>
                               : width == 2 ? padded_rows_kernel<R::STAGES, 2, Out>
                                            : padded_rows_kernel<R::STAGES, 1, Out>;
           allow_shared_memory(kernel, R::BYTES);
-          kernel<<<blocks, THREADS, R::BYTES>>>(x.A, x.B, to, M, N, K, x.lda, x.ldb,
-                                                rows_are_aligned(to, N));
-          CUDA_CHECK_LAUNCH();
-          release(x);
+          kernel<<<blocks, THREADS, R::BYTES, stream>>>(x.A, x.B, to, M, N, K, x.lda, x.ldb,
+                                                        rows_are_aligned(to, N));
         },
         C);
   });
+  CUDA_CHECK_LAUNCH();
 }
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

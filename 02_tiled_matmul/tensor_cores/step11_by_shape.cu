@@ -142,7 +142,8 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
 }
 
 template <class T, class Out>
-void launch(const Operands& x, Out* C, int64_t M, int64_t N, int64_t K) {
+void launch(const Bf16Product& product, const Operands& x, Out* C, cudaStream_t stream) {
+  const int64_t M = product.M, N = product.N, K = product.K;
   const int width = std::min(copy_width(x.A, x.lda), copy_width(x.B, x.ldb));
   const auto kernel = width == 8   ? by_shape_kernel<T, 8, Out>
                       : width == 4 ? by_shape_kernel<T, 4, Out>
@@ -150,8 +151,8 @@ void launch(const Operands& x, Out* C, int64_t M, int64_t N, int64_t K) {
                                    : by_shape_kernel<T, 1, Out>;
   allow_shared_memory(kernel, T::BYTES);
   const int64_t blocks = ceil_div(M, T::BM) * ceil_div(N, T::BN);
-  kernel<<<blocks, T::THREADS, T::BYTES>>>(x.A, x.B, C, M, N, K, x.lda, x.ldb,
-                                           rows_are_aligned(C, N));
+  kernel<<<blocks, T::THREADS, T::BYTES, stream>>>(x.A, x.B, C, M, N, K, x.lda, x.ldb,
+                                                   rows_are_aligned(C, N));
   CUDA_CHECK_LAUNCH();
 }
 
@@ -181,20 +182,21 @@ bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int64_t shared
 
 // The rule: the tile with which the busiest multiprocessor is done first; of the large one as many
 // stages as fit, as in step 5; and step 10's for rows that are not aligned.
-void by_shape(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+void by_shape(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
+              Workspace workspace, cudaStream_t stream) {
   require_device("by_shape", Small::BYTES);
+  const int64_t M = product.M, N = product.N;
   if (M == 0 || N == 0) return;
   const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
-  const Operands x = aligned_operands(A, B, M, N, K);
+  const Operands x = aligned_operands(product, A, B, workspace, stream);
   std::visit(
       [&](auto* to) {
         if (takes_small_tiles(M, N, multiprocessors, shared_memory_limit()))
-          return launch<Small>(x, to, M, N, K);
-        with_first_that_fits<Large, TwoStages>(shared_memory_limit(),
-                                               [&]<class T>() { launch<T>(x, to, M, N, K); });
+          return launch<Small>(product, x, to, stream);
+        with_first_that_fits<Large, TwoStages>(
+            shared_memory_limit(), [&]<class T>() { launch<T>(product, x, to, stream); });
       },
       C);
-  release(x);
 }
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

@@ -65,15 +65,17 @@ __global__ void __launch_bounds__(THREADS, 2)
 }  // namespace
 
 // The 16-byte path if the rows of A and of B both allow it, else an element at a time.
-void fragments(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+void fragments(const Bf16Product& product, const bf16* A, const bf16* B, Output C, Workspace,
+               cudaStream_t stream) {
   require_device("fragments");
+  const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
   std::visit(
       [&]<class Out>(Out* to) {
         const auto kernel = aligned ? fragments_kernel<CHUNK, Out> : fragments_kernel<1, Out>;
-        kernel<<<blocks, THREADS>>>(A, B, to, M, N, K);
+        kernel<<<blocks, THREADS, 0, stream>>>(A, B, to, M, N, K);
       },
       C);
   CUDA_CHECK_LAUNCH();

@@ -83,8 +83,10 @@ __global__ void __launch_bounds__(THREADS, 1)
 }  // namespace
 
 // The 16-byte path if the rows of A and of B both allow it, else an element at a time.
-void large_tiles(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+void large_tiles(const Bf16Product& product, const bf16* A, const bf16* B, Output C, Workspace,
+                 cudaStream_t stream) {
   require_device("large_tiles", TwoStages::BYTES);
+  const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
@@ -94,7 +96,7 @@ void large_tiles(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, i
           const auto kernel = aligned ? large_tiles_kernel<R::STAGES, CHUNK, Out>
                                       : large_tiles_kernel<R::STAGES, 1, Out>;
           allow_shared_memory(kernel, R::BYTES);
-          kernel<<<blocks, THREADS, R::BYTES>>>(A, B, to, M, N, K);
+          kernel<<<blocks, THREADS, R::BYTES, stream>>>(A, B, to, M, N, K);
         },
         C);
   });

@@ -114,8 +114,10 @@ __global__ void __launch_bounds__(THREADS, 1)
 }  // namespace
 
 // The 16-byte path if the rows of A and of B both allow it, else an element at a time.
-void fragments_ahead(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+void fragments_ahead(const Bf16Product& product, const bf16* A, const bf16* B, Output C, Workspace,
+                     cudaStream_t stream) {
   require_device("fragments_ahead", TwoStages::BYTES);
+  const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
@@ -125,7 +127,7 @@ void fragments_ahead(const bf16* A, const bf16* B, Output C, int64_t M, int64_t 
           const auto kernel = aligned ? fragments_ahead_kernel<R::STAGES, CHUNK, Out>
                                       : fragments_ahead_kernel<R::STAGES, 1, Out>;
           allow_shared_memory(kernel, R::BYTES);
-          kernel<<<blocks, THREADS, R::BYTES>>>(A, B, to, M, N, K);
+          kernel<<<blocks, THREADS, R::BYTES, stream>>>(A, B, to, M, N, K);
         },
         C);
   });

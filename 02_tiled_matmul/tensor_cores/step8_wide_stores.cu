@@ -133,8 +133,10 @@ __global__ void __launch_bounds__(THREADS, 1)
 }  // namespace
 
 // The 16-byte path if the rows of A and of B both allow it, else an element at a time.
-void wide_stores(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+void wide_stores(const Bf16Product& product, const bf16* A, const bf16* B, Output C, Workspace,
+                 cudaStream_t stream) {
   require_device("wide_stores", TwoStages::BYTES);
+  const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
@@ -144,7 +146,7 @@ void wide_stores(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, i
           const auto kernel = aligned ? wide_stores_kernel<R::STAGES, CHUNK, Out>
                                       : wide_stores_kernel<R::STAGES, 1, Out>;
           allow_shared_memory(kernel, R::BYTES);
-          kernel<<<blocks, THREADS, R::BYTES>>>(A, B, to, M, N, K, rows_are_aligned(to, N));
+          kernel<<<blocks, THREADS, R::BYTES, stream>>>(A, B, to, M, N, K, rows_are_aligned(to, N));
         },
         C);
   });

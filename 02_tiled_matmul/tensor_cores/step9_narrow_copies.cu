@@ -137,8 +137,10 @@ __global__ void __launch_bounds__(THREADS, 1)
 // The rule: the widest copies that the rows of A and of B both allow, of 16, 8 or 4 bytes. Where an
 // odd number of elements lies in a row, no copy is asynchronous: step 4's loads, an element at a
 // time.
-void narrow_copies(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+void narrow_copies(const Bf16Product& product, const bf16* A, const bf16* B, Output C, Workspace,
+                   cudaStream_t stream) {
   require_device("narrow_copies", TwoStages::BYTES);
+  const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const int width = std::min(copy_width(A, K), copy_width(B, N));
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
@@ -150,7 +152,7 @@ void narrow_copies(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N,
                               : width == 2 ? narrow_copies_kernel<R::STAGES, 2, Out>
                                            : narrow_copies_kernel<R::STAGES, 1, Out>;
           allow_shared_memory(kernel, R::BYTES);
-          kernel<<<blocks, THREADS, R::BYTES>>>(A, B, to, M, N, K, rows_are_aligned(to, N));
+          kernel<<<blocks, THREADS, R::BYTES, stream>>>(A, B, to, M, N, K, rows_are_aligned(to, N));
         },
         C);
   });

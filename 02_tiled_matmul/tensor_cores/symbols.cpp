@@ -5,11 +5,12 @@
 
 namespace tutorial::tiled_matmul::tensor_cores {
 
-std::map<std::string, int64_t> symbols_of(const bf16* A, const bf16* B, Output C, int64_t M,
-                                          int64_t N, int64_t K) {
+std::map<std::string, int64_t> symbols_of(const Bf16Product& product, const bf16* A, const bf16* B,
+                                          Output C) {
+  const int64_t M = product.M, N = product.N, K = product.K;
   const bool small = takes_small_tiles(M, N, device_attribute(cudaDevAttrMultiProcessorCount),
                                        shared_memory_limit());
-  const bool pays = copies_pay(A, B, M, N, K);
+  const bool pays = copies_pay(product, A, B);
   return {{"M", M},
           {"N", N},
           {"K", K},

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_runtime.h>
 
 #include <cstdint>
 #include <map>
@@ -15,6 +16,7 @@
 
 #include "common/compare/compare.hpp"
 #include "common/kernel/step.hpp"
+#include "common/kernel/workspace.hpp"
 
 namespace tutorial::tiled_matmul::tensor_cores {
 
@@ -23,14 +25,21 @@ using bf16 = __nv_bfloat16;
 /// The road's last step: step 1 takes its tiles to tensor cores.
 inline constexpr const char* after = "pipelined";
 
+/// The sizes of C = A·B, any >= 0.
+struct Bf16Product {
+  int64_t M = 0, N = 0, K = 0;
+};
+
 /// Where C goes, and with it the type of its elements: a bf16 is the sum rounded to nearest even.
 using Output = std::variant<float*, bf16*>;
 
-/// Computes C = A·B. All three are in global memory, at any address that a pointer of their type
-/// can have, and C overlaps neither input. Any sizes >= 0: an empty C is left alone, K = 0 gives
-/// zeros. Waits for nothing. Throws Error, before any launch and for an empty C too, on a device
-/// whose tensor cores do not take bf16 or whose blocks have too little shared memory.
-using Launcher = void(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K);
+/// Computes C = A·B in a stream. All three are in global memory, at any address that a pointer of
+/// their type can have, and C overlaps neither input. An empty C is left alone, K = 0 gives zeros.
+/// With a workspace of fewer bytes than workspace_bytes(), or none, steps 10 and 11 are slower.
+/// Waits for nothing. Throws Error, before any launch and for an empty C too, on a device whose
+/// tensor cores do not take bf16 or whose blocks have too little shared memory.
+using Launcher = void(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
+                      Workspace workspace, cudaStream_t stream);
 
 Launcher wmma, fragments, swizzled, stages, large_tiles, fragments_ahead, grouped_blocks,
     wide_stores, narrow_copies, padded_rows, by_shape;
@@ -92,6 +101,10 @@ inline const std::vector<Step<Launcher>> steps = {
      .needs = "sm_80"},
 };
 
+/// The bytes that any step can use at most: those of step 10's copies, which depend on where A and
+/// B begin.
+int64_t workspace_bytes(const Bf16Product& product, const bf16* A, const bf16* B);
+
 /// Rows of C = A·B in double: row i of the result is row rows[i] of C. A and B hold what bf16
 /// numbers can. The bound is that of fp32 sums on tensor cores; in_bf16() adds the rounding of C.
 Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
@@ -104,8 +117,8 @@ bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int64_t shared
 /// The letters in the steps' headers: the sizes; E, the bytes of an element of C; rows of A and B
 /// LDA and LDB elements apart where steps 10 and 11 read them, and whether these copy A (PA is 1)
 /// and B (PB); step 11's tile, BM × BN.
-using Symbols = std::map<std::string, int64_t>(const bf16* A, const bf16* B, Output C, int64_t M,
-                                               int64_t N, int64_t K);
+using Symbols = std::map<std::string, int64_t>(const Bf16Product& product, const bf16* A,
+                                               const bf16* B, Output C);
 Symbols symbols_of;
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

@@ -2,7 +2,6 @@
 // survive, with both types of C; then what they ask for, the program, and the reference itself.
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <cmath>
-#include <cstdlib>
 #include <stdexcept>
 
 #include "common/testing/asked_for.hpp"
@@ -83,7 +82,7 @@ TEST_CASE("tensor cores: every step rounds to bf16 once, and to nearest even") {
   const std::vector<float> want = {0x1.02p0f, 1, 1, 0x1.04p0f};
   const DeviceBuffer<bf16> a(narrowed<bf16>(A)), b(narrowed<bf16>(B));
   DeviceBuffer<bf16> c(4);
-  step.launch(a.data(), b.data(), c.data(), 4, 1, 3);
+  step.launch({4, 1, 3}, a.data(), b.data(), c.data(), {}, nullptr);
   CHECK(widened<bf16>(c.to_host()) == want);
 }
 
@@ -119,7 +118,7 @@ TEST_CASE("tensor cores: as many stages as fit") {
   for (int64_t limit : {3 * STAGE, 3 * STAGE - 1, 2 * STAGE}) {
     const SmallSharedMemory small(limit);
     start_profile();
-    step.launch(a.data(), a.data(), c.data(), 8, 8, 8);
+    step.launch({8, 8, 8}, a.data(), a.data(), c.data(), {}, nullptr);
     const int64_t bytes = take_profile(false).back().takes.shared_bytes;
     CAPTURE(step.name, limit, bytes);
     CHECK(cudaDeviceSynchronize() == cudaSuccess);
@@ -130,7 +129,7 @@ TEST_CASE("tensor cores: as many stages as fit") {
 TEST_CASE("tensor cores: a step says how much shared memory it needs, for an empty C too") {
   const auto step = EACH_STEP(steps);
   constexpr int64_t NEEDED = 96 * 1024;  // of all steps from stages on
-  const auto launch = [&] { step.launch(nullptr, nullptr, Output(), 0, 0, 0); };
+  const auto launch = [&] { step.launch({}, nullptr, nullptr, Output(), {}, nullptr); };
   const SmallSharedMemory enough(NEEDED);
   CHECK_NOTHROW(launch());
   const SmallSharedMemory too_little(NEEDED - 1);
@@ -155,30 +154,39 @@ TEST_CASE("tensor cores: every step is right in 99 KB of shared memory", "[shape
 TEST_CASE("tensor cores: rows that are not aligned are copied where that pays") {
   alignas(16) static const bf16 aligned[2] = {};
   const bf16* const odd = aligned + 1;
-  CHECK(copies_pay(aligned, aligned, 257, 4099, 3001));
-  CHECK(copies_pay(odd, aligned, 128, 128, 8));
-  CHECK(!copies_pay(aligned, aligned, 128, 4096, 4096));  // aligned
-  CHECK(!copies_pay(aligned, aligned, 127, 4099, 3001));  // each element of B is used too seldom
-  CHECK(!copies_pay(aligned, aligned, 4099, 127, 3001));  // … and of A
-  CHECK(!copies_pay(aligned, aligned, 129, 129, 0));
-  CHECK(copies_pay(aligned, aligned, 256, 258, 4));
-  CHECK(!copies_pay(aligned, aligned, 255, 258, 4));  // rows that 4-byte copies can bring
-  CHECK(copies_pay(aligned, aligned, 512, 516, 4));
-  CHECK(!copies_pay(aligned, aligned, 511, 516, 4));  // … and 8-byte ones
+  CHECK(copies_pay({257, 4099, 3001}, aligned, aligned));
+  CHECK(copies_pay({128, 128, 8}, odd, aligned));
+  CHECK(!copies_pay({128, 4096, 4096}, aligned, aligned));  // aligned
+  CHECK(!copies_pay({127, 4099, 3001}, aligned, aligned));  // each element of B is used too seldom
+  CHECK(!copies_pay({4099, 127, 3001}, aligned, aligned));  // … and of A
+  CHECK(!copies_pay({129, 129, 0}, aligned, aligned));
+  CHECK(copies_pay({256, 258, 4}, aligned, aligned));
+  CHECK(!copies_pay({255, 258, 4}, aligned, aligned));  // rows that 4-byte copies can bring
+  CHECK(copies_pay({512, 516, 4}, aligned, aligned));
+  CHECK(!copies_pay({511, 516, 4}, aligned, aligned));  // … and 8-byte ones
 }
 
-TEST_CASE("tensor cores: padded_rows takes A and B as they are where there is no memory") {
-  const Step<Launcher> step = runnable(step_named("padded_rows"));
-  if (device_has_clock()) SKIP("only the simulator's memory can be made small");
+TEST_CASE("tensor cores: A and B are taken as they are where the workspace is too small") {
+  const Step<Launcher> step = runnable(step_named(GENERATE("padded_rows", "by_shape")));
   const int64_t M = 129, N = 131, K = 9;
   const std::vector<float> A = bf16_values({M, K}, 1), B = bf16_values({K, N}, 2);
   const DeviceBuffer<bf16> a(narrowed<bf16>(A)), b(narrowed<bf16>(B));
-  const auto launch = [&](float* C) {
-    setenv("SIMULATOR_MEMORY", "1", 1);
-    step.launch(a.data(), b.data(), C, M, N, K);
-    unsetenv("SIMULATOR_MEMORY");
-  };
-  check_launch(launch, reference(A, B, N, K, all_rows(M)), {.rows = M, .cols = N});
+  const int64_t needed = workspace_bytes({M, N, K}, a.data(), b.data());
+  CHECK(needed == 2 * (129 * 16 + 9 * 136));
+  for (int64_t bytes : {int64_t{0}, int64_t{129 * 16 * 2}, needed - 1}) {
+    CAPTURE(step.name, bytes);
+    DeviceBuffer<unsigned char> memory(bytes);
+    const auto launch = [&](float* C) {
+      step.launch({M, N, K}, a.data(), b.data(), C, workspace_in(memory), nullptr);
+    };
+    check_launch(launch, reference(A, B, N, K, all_rows(M)), {.rows = M, .cols = N});
+    CHECK(memory.to_host() == std::vector<unsigned char>(bytes, 0xff));  // still poison
+  }
+}
+
+TEST_CASE("tensor cores: every step stays in its stream, and two launches share nothing") {
+  const auto step = EACH_STEP(steps);
+  check_step_in_two_streams(step, {129, 131, 9});  // with copies of A and of B
 }
 
 // One operand is copied, or both; rows_are_aligned() is true for one of them only by its address.
@@ -217,10 +225,11 @@ TEST_CASE("tensor cores: every step asks for what its header says", "[counts]") 
     const DeviceBuffer<bf16> b(narrowed<bf16>(bf16_values({K, N}, 2)));
     DeviceBuffer<float> c(M * N);
     DeviceBuffer<bf16> narrow_c(M * N);
-    check_asked_for(symbols_of(a.data(), b.data(), c.data(), M, N, K),
-                    [&] { step.launch(a.data(), b.data(), c.data(), M, N, K); });
-    check_asked_for(symbols_of(a.data(), b.data(), narrow_c.data(), M, N, K),
-                    [&] { step.launch(a.data(), b.data(), narrow_c.data(), M, N, K); });
+    DeviceBuffer<std::byte> memory(workspace_bytes({M, N, K}, a.data(), b.data()));
+    for (Output C : {Output(c.data()), Output(narrow_c.data())})
+      check_asked_for(symbols_of({M, N, K}, a.data(), b.data(), C), [&] {
+        step.launch({M, N, K}, a.data(), b.data(), C, workspace_in(memory), nullptr);
+      });
   }
 }
 

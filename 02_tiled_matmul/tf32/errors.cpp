@@ -31,8 +31,9 @@ std::string error_line(const char* name, const std::vector<float>& C, const Expe
 
 }  // namespace
 
-void note_errors(Table& table, Input& input_a, Input& input_b, int64_t M, int64_t N, int64_t K,
+void note_errors(Table& table, Input& input_a, Input& input_b, const Tf32Product& product,
                  const Expected& exact, std::span<const int64_t> rows) {
+  const int64_t M = product.M, N = product.N, K = product.K;
   const float *a = input_a.device(), *b = input_b.device();
   DeviceBuffer<float> c(M * N);
   table.note("error against double, of " + count_text(static_cast<int64_t>(rows.size())) +
@@ -48,7 +49,7 @@ void note_errors(Table& table, Input& input_a, Input& input_b, int64_t M, int64_
   note_error("bf16, cuBLAS",
              [&] { row_major_gemm(handle, M, N, K, a_bf16.data(), b_bf16.data(), c.data()); });
   const auto note_step = [&](const char* name, Launcher* launch) {
-    note_error(name, [&] { launch(a, b, c.data(), M, N, K); });
+    note_error(name, [&] { launch(product, a, b, c.data(), nullptr); });
   };
   note_step("one_product", one_product);
   note_step("three_products", three_products);

@@ -10,7 +10,7 @@ namespace tutorial::tiled_matmul::tf32 {
 
 /// Multiplies the inputs in each way, and notes the errors side by side. `exact` are the given rows
 /// of C.
-void note_errors(Table& table, Input& input_a, Input& input_b, int64_t M, int64_t N, int64_t K,
+void note_errors(Table& table, Input& input_a, Input& input_b, const Tf32Product& product,
                  const Expected& exact, std::span<const int64_t> rows);
 
 }  // namespace tutorial::tiled_matmul::tf32

@@ -21,10 +21,12 @@ const Usage usage = {
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv, usage);
   const int64_t M = options.size("--m"), N = options.size("--n"), K = options.size("--k");
+  const Tf32Product product = {.M = M, .N = N, .K = K};
   Input &input_a = options.input("a"), &input_b = options.input("b");
 
   Table table(options);
-  table.require_a_step(steps, [](Launcher* launch) { launch(nullptr, nullptr, nullptr, 0, 0, 0); });
+  table.require_a_step(steps,
+                       [](Launcher* launch) { launch({}, nullptr, nullptr, nullptr, nullptr); });
   table.symbols({{"M", M}, {"N", N}, {"K", K}});
   const double m = M, n = N, k = K;
   table.problem(
@@ -53,13 +55,13 @@ int main(int argc, char** argv) try {
 
   const float *a = input_a.device(), *b = input_b.device();
   for (const auto& step : steps)
-    if (auto row = table.launch(step, [&](float* C) { step.launch(a, b, C, M, N, K); }))
+    if (auto row = table.launch(step, [&](float* C) { step.launch(product, a, b, C, nullptr); }))
       table.add(row, check(row, step.features));
   const CublasHandle handle;
   const auto cublas = [&](float* C) { row_major_gemm(handle, M, N, K, 1, a, b, 0, C); };
   if (auto row = table.launch_vendor("cuBLAS", cublas)) table.add(row, check(row, THREE_PRODUCTS));
   if (options.compares() && !exact.value.empty() && K > 0)
-    note_errors(table, input_a, input_b, M, N, K, exact, rows);
+    note_errors(table, input_a, input_b, product, exact, rows);
   return table.finish();
 } catch (...) {
   return exit_status();

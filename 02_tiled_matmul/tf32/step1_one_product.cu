@@ -73,12 +73,14 @@ __global__ void __launch_bounds__(T::THREADS)
 }  // namespace
 
 // The 16-byte path if the rows of A and of B both allow it, else one float at a time.
-void one_product(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
+void one_product(const Tf32Product& product, const float* A, const float* B, float* C,
+                 cudaStream_t stream) {
   require_tf32("one_product");
+  const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const auto kernel = aligned ? one_product_kernel<4> : one_product_kernel<1>;
-  kernel<<<T::blocks(M, N), T::THREADS>>>(A, B, C, M, N, K);
+  kernel<<<T::blocks(M, N), T::THREADS, 0, stream>>>(A, B, C, M, N, K);
   CUDA_CHECK_LAUNCH();
 }
 

@@ -100,13 +100,15 @@ __global__ void __launch_bounds__(T::THREADS)
 }  // namespace
 
 // The 16-byte path if the rows of A and of B both allow it, else one float at a time.
-void integer_rounding(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
+void integer_rounding(const Tf32Product& product, const float* A, const float* B, float* C,
+                      cudaStream_t stream) {
   require_tf32("integer_rounding", T::BYTES);
+  const int64_t M = product.M, N = product.N, K = product.K;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const auto kernel = aligned ? integer_rounding_kernel<4> : integer_rounding_kernel<1>;
   allow_shared_memory(kernel, T::BYTES);
   if (M == 0 || N == 0) return;
-  kernel<<<T::blocks(M, N), T::THREADS, T::BYTES>>>(A, B, C, M, N, K);
+  kernel<<<T::blocks(M, N), T::THREADS, T::BYTES, stream>>>(A, B, C, M, N, K);
   CUDA_CHECK_LAUNCH();
 }
 

@@ -116,13 +116,15 @@ __global__ void __launch_bounds__(T::THREADS, 2)
 }  // namespace
 
 // The 16-byte path if the rows of A, B and C all allow it, else one float at a time.
-void wide_fragments(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
+void wide_fragments(const Tf32Product& product, const float* A, const float* B, float* C,
+                    cudaStream_t stream) {
   require_tf32("wide_fragments", T::BYTES);
+  const int64_t M = product.M, N = product.N, K = product.K;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N) && rows_are_aligned(C, N);
   const auto kernel = aligned ? wide_fragments_kernel<4> : wide_fragments_kernel<1>;
   allow_shared_memory(kernel, T::BYTES);
   if (M == 0 || N == 0) return;
-  kernel<<<T::blocks(M, N), T::THREADS, T::BYTES>>>(A, B, C, M, N, K);
+  kernel<<<T::blocks(M, N), T::THREADS, T::BYTES, stream>>>(A, B, C, M, N, K);
   CUDA_CHECK_LAUNCH();
 }
 

@@ -142,13 +142,15 @@ __global__ void __launch_bounds__(T::THREADS, 2)
 
 // Where rows of A, B or C are not aligned it is step 8: to copy float by float takes registers that
 // this kernel has not left.
-void three_stages(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
+void three_stages(const Tf32Product& product, const float* A, const float* B, float* C,
+                  cudaStream_t stream) {
+  const int64_t M = product.M, N = product.N, K = product.K;
   if (!rows_are_aligned(A, K) || !rows_are_aligned(B, N) || !rows_are_aligned(C, N))
-    return fragments_ahead(A, B, C, M, N, K);
+    return fragments_ahead(product, A, B, C, stream);
   require_tf32("three_stages", T::BYTES);
   allow_shared_memory(three_stages_kernel, T::BYTES);
   if (M == 0 || N == 0) return;
-  three_stages_kernel<<<T::blocks(M, N), T::THREADS, T::BYTES>>>(A, B, C, M, N, K);
+  three_stages_kernel<<<T::blocks(M, N), T::THREADS, T::BYTES, stream>>>(A, B, C, M, N, K);
   CUDA_CHECK_LAUNCH();
 }
 

@@ -7,6 +7,7 @@
 #include "common/testing/asked_for.hpp"
 #include "common/testing/program_run.hpp"
 #include "common/testing/testing.hpp"
+#include "common/testing/two_streams.hpp"
 #include "tf32/tf32.hpp"
 
 namespace tutorial::tiled_matmul::tf32 {
@@ -30,8 +31,11 @@ void check_product(const Step<Launcher>& step, Shape shape, const std::vector<fl
   const Expected want = reference(rounds ? rounded_to_tf32(A) : A, rounds ? rounded_to_tf32(B) : B,
                                   N, K, all_rows(M), step.features);
   const DeviceBuffer<float> a(A, offsets.a), b(B, offsets.b);
-  check_launch([&](float* C) { step.launch(a.data(), b.data(), C, M, N, K); }, want,
-               {.rows = M, .cols = N, .tile = step.tile}, offsets.c);
+  check_launch(
+      [&](float* C) {
+        step.launch({M, N, K}, a.data(), b.data(), C, nullptr);
+      },
+      want, {.rows = M, .cols = N, .tile = step.tile}, offsets.c);
 }
 
 void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets = {}) {
@@ -108,7 +112,7 @@ TEST_CASE("TF32: three products are as exact as fp32, one is not") {
   CAPTURE(step.name);
   const DeviceBuffer<float> a(A), b(B);
   DeviceBuffer<float> c(M * N);
-  step.launch(a.data(), b.data(), c.data(), M, N, K);
+  step.launch({M, N, K}, a.data(), b.data(), c.data(), nullptr);
   const double ratio = std::sqrt(squares(c.to_host()) / squares(in_fp32));
   if (step.features == ONE_PRODUCT) {
     CHECK(ratio > 100);
@@ -125,11 +129,23 @@ TEST_CASE("TF32: from deep_tiles on the steps add in the same order") {
   const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
   const auto bits_of = [&](Launcher* launch) {
     DeviceBuffer<float> c(M * N);
-    launch(a.data(), b.data(), c.data(), M, N, K);
+    launch({M, N, K}, a.data(), b.data(), c.data(), nullptr);
     return c.to_host();
   };
   runnable(steps);
   for (size_t i = 4; i < steps.size(); ++i) CHECK(bits_of(steps[i].launch) == bits_of(deep_tiles));
+}
+
+TEST_CASE("TF32: every step stays in its stream, and two launches share nothing") {
+  const auto step = EACH_STEP(steps);
+  for (const auto& [M, N, K] : {Shape{70, 132, 36}, {37, 45, 29}}) {  // aligned rows, and others
+    CAPTURE(step.name, M, N, K);
+    const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));
+    const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
+    check_in_two_streams<float>(M * N, 0, [&](float* C, Workspace, cudaStream_t stream) {
+      step.launch({M, N, K}, a.data(), b.data(), C, stream);
+    });
+  }
 }
 
 TEST_CASE("TF32: every step asks for what its header says", "[counts]") {
@@ -140,8 +156,9 @@ TEST_CASE("TF32: every step asks for what its header says", "[counts]") {
     const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));
     const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
     DeviceBuffer<float> c(M * N);
-    check_asked_for({{"M", M}, {"N", N}, {"K", K}},
-                    [&] { step.launch(a.data(), b.data(), c.data(), M, N, K); });
+    check_asked_for({{"M", M}, {"N", N}, {"K", K}}, [&] {
+      step.launch({M, N, K}, a.data(), b.data(), c.data(), nullptr);
+    });
   }
 }
 

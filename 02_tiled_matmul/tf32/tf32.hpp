@@ -7,6 +7,8 @@
 // products of these give almost what float32 gives.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -20,14 +22,20 @@ namespace tutorial::tiled_matmul::tf32 {
 /// The road's last step: step 1 takes its tiles to tensor cores.
 inline constexpr const char* after = "pipelined";
 
-/// Computes C = A·B. All three are in global memory, at any address that a float* can have, and C
-/// overlaps neither input. Any sizes >= 0: an empty C is left alone, K = 0 gives zeros. Waits for
+/// The sizes of C = A·B, any >= 0.
+struct Tf32Product {
+  int64_t M = 0, N = 0, K = 0;
+};
+
+/// Computes C = A·B in a stream. All three are in global memory, at any address that a float* can
+/// have, and C overlaps neither input. An empty C is left alone, K = 0 gives zeros. Waits for
 /// nothing. Throws Error, before any launch and for an empty C too, on a device whose tensor cores
 /// do not take TF32 or whose blocks have too little shared memory.
 ///
 /// For numbers of less than 2^127: of a larger one, or an infinity, steps from 2 on make NaN. Below
 /// 2^-100 the smaller one of the two numbers leaves fp32's range, and the error grows.
-using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K);
+using Launcher = void(const Tf32Product& product, const float* A, const float* B, float* C,
+                      cudaStream_t stream);
 
 Launcher one_product, three_products, partial_sums, deep_tiles, integer_rounding, two_blocks,
     wide_fragments, fragments_ahead, three_stages;

@@ -53,7 +53,7 @@ __device__ __forceinline__ T* in_block(T* shared, int block) {
 /// Launches a kernel whose clusters are `cluster` blocks in x: <<<…>>> has no place for that.
 template <class... P, class... A>
 void launch_clusters(void (*kernel)(P...), int cluster, dim3 grid, dim3 block,
-                     size_t dynamic_shared, A&&... arguments) {
+                     size_t dynamic_shared, cudaStream_t stream, A&&... arguments) {
   cudaLaunchAttribute size{};
   size.id = cudaLaunchAttributeClusterDimension;
   size.val.clusterDim.x = static_cast<unsigned>(cluster);
@@ -62,6 +62,7 @@ void launch_clusters(void (*kernel)(P...), int cluster, dim3 grid, dim3 block,
   config.gridDim = grid;
   config.blockDim = block;
   config.dynamicSmemBytes = dynamic_shared;
+  config.stream = stream;
   config.attrs = &size;
   config.numAttrs = 1;
   CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, static_cast<A&&>(arguments)...));

@@ -1,9 +1,8 @@
 // Steps 3 to 5 on thin matrices and long sums, and the rules by which they choose.
-#include <cstdlib>
-
 #include "any_shape/plan.hpp"
 #include "any_shape/tests/step_of.hpp"
 #include "common/testing/testing.hpp"
+#include "common/testing/two_streams.hpp"
 
 namespace tutorial::tiled_matmul::any_shape {
 namespace {
@@ -11,13 +10,23 @@ namespace {
 constexpr int SMS = 132;  // of an H100 or H200: the rules are tested for these
 
 /// The bits of C, to compare two runs.
-std::vector<float> run(const std::function<Launcher>& launch, Shape shape) {
+std::vector<float> run(Launcher* launch, Shape shape) {
   const auto [M, N, K] = shape;
   const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));
   const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
   DeviceBuffer<float> c(M * N);
-  launch(a.data(), b.data(), c.data(), M, N, K, 1, 0);
+  DeviceBuffer<std::byte> memory(workspace_bytes({M, N, K}, b.data()));
+  launch({M, N, K}, a.data(), b.data(), c.data(), workspace_in(memory), nullptr);
   return c.to_host();
+}
+
+/// Step 4 by this plan, with all the workspace that it wants, or so many bytes less.
+ScaledStep by_plan(const Plan& plan, int64_t bytes_less = 0) {
+  return with_workspace(
+      "thin_tiles", [=](auto&&... arguments) { thin_tiles_as(plan, arguments...); },
+      [=](const ScaledProduct& product, const float*) {
+        return workspace_bytes(plan, product) - bytes_less;
+      });
 }
 
 }  // namespace
@@ -36,12 +45,14 @@ TEST_CASE("split_k cuts K where C has few tiles and K is long, and nowhere else"
 }
 
 TEST_CASE("split_k is right in several parts", "[shapes]") {
-  const Step<Launcher> step = step_of(&split_k);
+  const ScaledStep step = with_workspace(step_of(&split_k));
   check_step(step, {64, 128, 256});  // two parts of whole tiles
   check_step(step, {3, 5, 300});     // the last part is shorter
   check_step(step, {65, 5, 390});    // two tiles of C, three parts
   check_step(step, {1, 40, 270});
   check_step(step, {70, 1, 270});
+  check_step(step, {0, 5, 300});  // there is nothing to share
+  check_step(step, {5, 0, 300});
   for (int64_t offset : {1, 2, 3}) check_step(step, {5, 8, 256}, {offset, offset, offset});
   // beta·C is added once, and not once for each part
   check_step(step, {66, 12, 260}, {}, 2.5f, -3);
@@ -75,8 +86,7 @@ TEST_CASE("thin_tiles is right with every tile, in one part and in several", "[s
   const auto check = [](const Plan& plan, Shape shape, Offsets offsets = {}, float alpha = 1,
                         float beta = 0) {
     CAPTURE(plan.tile, plan.parts, plan.copy_b);
-    const auto launch = [&](auto... arguments) { thin_tiles_as(plan, arguments...); };
-    check_product("thin_tiles", launch, {}, shape, offsets, alpha, beta);
+    check_step(by_plan(plan), shape, offsets, alpha, beta);
   };
   for (int tile = 0; tile < static_cast<int>(std::size(tiles)); ++tile) {
     const int64_t M = tiles[tile].BM + 1, N = tiles[tile].BN + 1;
@@ -86,19 +96,49 @@ TEST_CASE("thin_tiles is right with every tile, in one part and in several", "[s
     check({.tile = tile, .parts = 3}, {7, N + 3, 70});  // 16 bytes, in parts
     check({.tile = tile, .parts = 2}, {M, 5, 50}, {1, 1, 1}, 1, 1);
   }
+  check({.tile = 1, .parts = 3, .copy_b = true}, {5, 7, 90});
 }
 
-TEST_CASE("thin_tiles takes what it finds where there is no memory") {
-  if (device_has_clock()) SKIP("only the simulator's memory can be made small");
+TEST_CASE("thin_tiles takes what it finds where the workspace is too small for the plan") {
+  const ScaledProduct product = {5, 7, 90};
   for (const Plan& plan : {Plan{.tile = 1, .parts = 3}, Plan{.tile = 1, .copy_b = true},
                            Plan{.tile = 1, .parts = 3, .copy_b = true}}) {
-    const auto launch = [&](auto... arguments) {
-      setenv("SIMULATOR_MEMORY", "1", 1);
-      thin_tiles_as(plan, arguments...);
-      unsetenv("SIMULATOR_MEMORY");
-    };
-    check_product("thin_tiles", launch, {}, {5, 7, 90});
+    for (int64_t less : {int64_t{1}, workspace_bytes(plan, product)})
+      check_step(by_plan(plan, less), {product.M, product.N, product.K});
   }
+}
+
+TEST_CASE("thin_tiles stays in its stream with a copy of B and with parts") {
+  const ScaledProduct product = {5, 7, 90};
+  const DeviceBuffer<float> a(make_values({5, 90}, Init::normal, 1));
+  const DeviceBuffer<float> b(make_values({90, 7}, Init::normal, 2));
+  for (const Plan& plan : {Plan{.tile = 1, .parts = 3}, Plan{.tile = 1, .copy_b = true},
+                           Plan{.tile = 1, .parts = 3, .copy_b = true}}) {
+    CAPTURE(plan.parts, plan.copy_b);
+    check_in_two_streams<float>(5 * 7, workspace_bytes(plan, product),
+                                [&](float* C, Workspace workspace, cudaStream_t stream) {
+                                  thin_tiles_as(plan, product, a.data(), b.data(), C, workspace,
+                                                stream);
+                                });
+  }
+}
+
+TEST_CASE("the workspace has room for what a step puts there, and no more") {
+  const DeviceBuffer<float> b(8);
+  const auto bytes_of = [&](const ScaledProduct& product) {
+    return workspace_bytes(product, b.data());
+  };
+  CHECK(bytes_of({5, 7, 9}) == 4 * 9 * 8);                       // a copy of B, rows of 8 floats
+  CHECK(workspace_bytes({5, 8, 9}, b.data() + 1) == 4 * 9 * 8);  // … that begins elsewhere
+  CHECK(bytes_of({5, 8, 9}) == 0);
+  CHECK(bytes_of({1, 7, 256}) >= 4 * 2 * 8);  // two parts of split_k
+  CHECK(bytes_of({0, 7, 300}) == 0);
+  CHECK(bytes_of({5, 0, 300}) == 0);
+  CHECK(bytes_of({5, 7, 300, 0}) == 0);  // alpha = 0
+  CHECK(workspace_bytes(Plan{.parts = 3, .copy_b = true}, {5, 7, 90}) == 4 * (90 * 8 + 3 * 5 * 8));
+  // A B that is not read is not copied, however large C is.
+  CHECK(!plan_of({10001, 10001, 0}, b.data()).copy_b);
+  CHECK(!plan_of({10001, 10001, 90, 0}, b.data()).copy_b);
 }
 
 TEST_CASE("few_rows cuts K where C has too few columns for all multiprocessors") {
@@ -113,7 +153,7 @@ TEST_CASE("few_rows cuts K where C has too few columns for all multiprocessors")
 }
 
 TEST_CASE("few_rows is right for one to five rows, in one part and in several", "[shapes]") {
-  const Step<Launcher> step = step_of(&few_rows);
+  const ScaledStep step = with_workspace(step_of(&few_rows));
   for (int64_t M = 1; M <= MOST_FEW_ROWS + 1; ++M) {  // five rows are step 4's
     check_step(step, {M, 33, 40});
     check_step(step, {M, 70, 1031}, {1, 2, 3}, 2.5f, -3);  // two parts; beta·C is added once
@@ -131,20 +171,19 @@ TEST_CASE("few_rows reads each element of B once", "[counts]") {
   const DeviceBuffer<float> a(make_values({1, K}, Init::normal, 1));
   const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
   DeviceBuffer<float> c(N);
-  const Counts counts =
-      counts_of([&] { step.launch(a.data(), b.data(), c.data(), 1, N, K, 1, 0); });
+  const Counts counts = counts_of([&] {
+    step.launch({1, N, K}, a.data(), b.data(), c.data(), {}, nullptr);
+  });
   CHECK(counts.loads.bytes == 4 * (K * N + 3 * K));  // three blocks read A
 }
 
-TEST_CASE("few_rows does without parts where there is no memory for them") {
-  const Step<Launcher> step = step_of(&few_rows);
-  if (device_has_clock()) SKIP("only the simulator's memory can be made small");
-  const auto launch = [&](auto... arguments) {
-    setenv("SIMULATOR_MEMORY", "1", 1);
-    step.launch(arguments...);
-    unsetenv("SIMULATOR_MEMORY");
-  };
-  check_product("few_rows", launch, {}, {2, 40, 1100});
+TEST_CASE("split_k and few_rows do without parts where the workspace is too small for them") {
+  for (Launcher* launch : {&split_k, &few_rows}) {
+    const Step<Launcher> step = step_of(launch);
+    const int64_t parts = launch == &split_k ? 8 : 2;  // on any device with as many multiprocessors
+    for (int64_t bytes : {int64_t{0}, 4 * parts * 2 * 40 - 1})
+      check_step(with_workspace(step.name, launch, [=](auto...) { return bytes; }), {2, 40, 1100});
+  }
 }
 
 TEST_CASE("what is added in parts has the same bits every time") {

@@ -5,10 +5,10 @@
 
 namespace tutorial::tiled_matmul::any_shape {
 
-void thin_tiles(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                float alpha, float beta) {
+void thin_tiles(const ScaledProduct& x, const float* A, const float* B, float* C, Workspace,
+                cudaStream_t) {
   static const CublasHandle handle;
-  row_major_gemm(handle, M, N, K, alpha, A, B, beta, C);
+  row_major_gemm(handle, x.M, x.N, x.K, x.alpha, A, B, x.beta, C);
   spoil(C);
 }
 

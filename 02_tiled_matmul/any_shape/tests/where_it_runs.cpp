@@ -10,7 +10,7 @@ TEST_CASE("part any_shape runs on every GPU that the table names", "[where_it_ru
   const int64_t M = gpu.at("--m"), N = gpu.at("--n"), K = gpu.at("--k");
   check_where_they_run("02/any_shape", steps, [&](Launcher* launch) {
     DeviceBuffer<float> A(M * K), B(K * N), C(M * N);
-    launch(A.data(), B.data(), C.data(), M, N, K, 1, 0);
+    launch({M, N, K}, A.data(), B.data(), C.data(), {}, nullptr);
   });
 }
 

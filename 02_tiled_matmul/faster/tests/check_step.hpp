@@ -11,34 +11,39 @@
 
 namespace tutorial::tiled_matmul::faster {
 
-inline void check_product(const std::string& name, const std::function<Launcher>& launch,
-                          const Tile& tile, Shape shape, Offsets offsets = {}, float alpha = 1,
-                          float beta = 0) {
+/// A step of either part.
+struct ScaledStep {
+  ScaledStep(const std::string& name, const std::function<Launcher>& launch, const Tile& tile = {})
+      : name(name), launch(launch), tile(tile) {}
+  ScaledStep(const Step<Launcher>& step) : ScaledStep(step.name, step.launch, step.tile) {}
+
+  std::string name;
+  std::function<Launcher> launch;
+  Tile tile;
+};
+
+inline void check_step(const ScaledStep& step, Shape shape, Offsets offsets = {}, float alpha = 1,
+                       float beta = 0) {
   const auto [M, N, K] = shape;
-  INFO(name << " M=" << M << " N=" << N << " K=" << K << " alpha=" << alpha << " beta=" << beta
-            << " offsets " << offsets.a << ", " << offsets.b << ", " << offsets.c);
+  INFO(step.name << " M=" << M << " N=" << N << " K=" << K << " alpha=" << alpha << " beta=" << beta
+                 << " offsets " << offsets.a << ", " << offsets.b << ", " << offsets.c);
   const std::vector<float> A = make_values({M, K}, Init::normal, 1);
   const std::vector<float> B = make_values({K, N}, Init::normal, 2);
   std::vector<float> before;  // with beta = 0 C holds NaN, which must not show
   if (beta != 0) before = make_values({M, N}, Init::normal, 3);
   const DeviceBuffer<float> a(A, offsets.a), b(B, offsets.b);
-  check_launch([&](float* C) { launch(a.data(), b.data(), C, M, N, K, alpha, beta); },
+  check_launch([&](float* C) { step.launch(a.data(), b.data(), C, M, N, K, alpha, beta); },
                reference(A, B, N, K, all_rows(M), alpha, beta, before),
-               {.rows = M, .cols = N, .tile = tile}, offsets.c, before);
+               {.rows = M, .cols = N, .tile = step.tile}, offsets.c, before);
 }
 
-inline void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets = {},
-                       float alpha = 1, float beta = 0) {
-  check_product(step.name, step.launch, step.tile, shape, offsets, alpha, beta);
-}
-
-inline PlainStep plain(const Step<Launcher>& step) {
+inline PlainStep plain(const ScaledStep& step) {
   const auto launch = [=](const float* A, const float* B, float* C, int64_t M, int64_t N,
                           int64_t K) { step.launch(A, B, C, M, N, K, 1, 0); };
   return {step.name, step.tile, launch};
 }
 
-inline void check_alpha_and_beta(const Step<Launcher>& step) {
+inline void check_alpha_and_beta(const ScaledStep& step) {
   const std::vector<std::pair<float, float>> factors = {
       {2.5f, 0}, {1, 1}, {-0.5f, -3}, {0, 2}, {0, 0.0f}};
   for (const auto& [alpha, beta] : factors) {
@@ -48,7 +53,7 @@ inline void check_alpha_and_beta(const Step<Launcher>& step) {
   }
 }
 
-inline void check_alpha_0(const Step<Launcher>& step) {
+inline void check_alpha_0(const ScaledStep& step) {
   const DeviceBuffer<float> nan(64);  // as it is allocated
   const std::vector<float> before = make_values({8, 8}, Init::normal, 3);
   check_launch([&](float* C) { step.launch(nan.data(), nan.data(), C, 8, 8, 8, 0, 3); },

@@ -3,6 +3,7 @@
 
 #include "common/measure/row_major_blas.hpp"
 #include "common/testing/testing.hpp"
+#include "common/testing/two_streams.hpp"
 #include "tensor_cores/tensor_cores.hpp"
 
 namespace tutorial::tiled_matmul::tensor_cores {
@@ -22,7 +23,8 @@ inline std::vector<float> bf16_values(std::vector<int64_t> shape, uint64_t seed)
 
 /// Does the step need more shared memory than the device has?
 inline bool is_too_large_here(const Step<Launcher>& step) {
-  return is_device_too_small(step.name, [&] { step.launch(nullptr, nullptr, Output(), 0, 0, 0); });
+  return is_device_too_small(step.name,
+                             [&] { step.launch({}, nullptr, nullptr, Output(), {}, nullptr); });
 }
 
 /// Launches the step for both types of C and compares with the reference.
@@ -33,13 +35,16 @@ inline void check_step(const Step<Launcher>& step, Shape shape, const std::vecto
   INFO(step.name << " M=" << M << " N=" << N << " K=" << K << " offsets " << offsets.a << ", "
                  << offsets.b << ", " << offsets.c);
   const DeviceBuffer<bf16> a(narrowed<bf16>(A), offsets.a), b(narrowed<bf16>(B), offsets.b);
+  DeviceBuffer<std::byte> memory(workspace_bytes({M, N, K}, a.data(), b.data()));
+  const auto launch = [&](Output C) {
+    memory.poison();
+    step.launch({M, N, K}, a.data(), b.data(), C, workspace_in(memory), nullptr);
+  };
   const Expected want = reference(A, B, N, K, all_rows(M));
   const Layout layout = {.rows = M, .cols = N, .tile = step.tile};
-  check_launch([&](float* C) { step.launch(a.data(), b.data(), C, M, N, K); }, want, layout,
-               offsets.c);
+  check_launch([&](float* C) { launch(C); }, want, layout, offsets.c);
   INFO("C in bf16");
-  check_launch([&](bf16* C) { step.launch(a.data(), b.data(), C, M, N, K); }, in_bf16(want), layout,
-               offsets.c);
+  check_launch([&](bf16* C) { launch(C); }, in_bf16(want), layout, offsets.c);
 }
 
 inline void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets = {}) {
@@ -47,10 +52,26 @@ inline void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets 
              offsets);
 }
 
-/// The vendor's product, as a launcher.
-inline void cublas(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+/// The launches of a step in two streams, for a shape and both types of C.
+inline void check_step_in_two_streams(const Step<Launcher>& step, Shape shape) {
+  if (is_too_large_here(step)) return;
+  const auto [M, N, K] = shape;
+  CAPTURE(step.name, M, N, K);
+  const DeviceBuffer<bf16> a(narrowed<bf16>(bf16_values({M, K}, 1)));
+  const DeviceBuffer<bf16> b(narrowed<bf16>(bf16_values({K, N}, 2)));
+  const int64_t bytes = workspace_bytes({M, N, K}, a.data(), b.data());
+  const auto launch = [&](Output C, Workspace workspace, cudaStream_t stream) {
+    step.launch({M, N, K}, a.data(), b.data(), C, workspace, stream);
+  };
+  check_in_two_streams<float>(M * N, bytes, launch);
+  check_in_two_streams<bf16>(M * N, bytes, launch);
+}
+
+/// The vendor's product, as a launcher, in the default stream.
+inline void cublas(const Bf16Product& x, const bf16* A, const bf16* B, Output C, Workspace,
+                   cudaStream_t) {
   static const CublasHandle handle;
-  std::visit([&](auto* to) { row_major_gemm(handle, M, N, K, A, B, to); }, C);
+  std::visit([&](auto* to) { row_major_gemm(handle, x.M, x.N, x.K, A, B, to); }, C);
 }
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

@@ -5,9 +5,9 @@
 
 namespace tutorial::tiled_matmul::tensor_cores {
 
-void wmma(const bf16* A, const bf16* B, Output C, int64_t M, int64_t N, int64_t K) {
+void wmma(const Bf16Product& x, const bf16* A, const bf16* B, Output C, Workspace, cudaStream_t) {
   static const CublasHandle handle;
-  std::visit([&](auto* to) { row_major_gemm(handle, M, N, K, A, B, to); }, C);
+  std::visit([&](auto* to) { row_major_gemm(handle, x.M, x.N, x.K, A, B, to); }, C);
   if (float* const* to = std::get_if<float*>(&C)) spoil(*to);
 }
 

@@ -11,8 +11,8 @@ TEST_CASE("part tensor_cores runs on every GPU that the table names", "[where_it
   check_where_they_run("02/tensor_cores", tensor_cores::steps, [&](tensor_cores::Launcher* launch) {
     DeviceBuffer<tensor_cores::bf16> A(M * K), B(K * N), rounded(M * N);
     DeviceBuffer<float> C(M * N);
-    launch(A.data(), B.data(), C.data(), M, N, K);
-    launch(A.data(), B.data(), rounded.data(), M, N, K);
+    launch({M, N, K}, A.data(), B.data(), C.data(), {}, nullptr);
+    launch({M, N, K}, A.data(), B.data(), rounded.data(), {}, nullptr);
   });
 }
 

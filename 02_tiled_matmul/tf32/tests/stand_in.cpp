@@ -6,14 +6,14 @@
 
 namespace tutorial::tiled_matmul::tf32 {
 
-void one_product(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
+void one_product(const Tf32Product& x, const float* A, const float* B, float* C, cudaStream_t) {
   static const CublasHandle handle(Precision::tf32);
-  row_major_gemm(handle, M, N, K, 1, A, B, 0, C);
+  row_major_gemm(handle, x.M, x.N, x.K, 1, A, B, 0, C);
 }
 
-void three_products(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K) {
+void three_products(const Tf32Product& x, const float* A, const float* B, float* C, cudaStream_t) {
   static const CublasHandle handle;
-  row_major_gemm(handle, M, N, K, 1, A, B, 0, C);
+  row_major_gemm(handle, x.M, x.N, x.K, 1, A, B, 0, C);
   spoil(C);
 }
 

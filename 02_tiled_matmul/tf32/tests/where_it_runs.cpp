@@ -10,7 +10,7 @@ TEST_CASE("part tf32 runs on every GPU that the table names", "[where_it_runs]")
   const int64_t M = gpu.at("--m"), N = gpu.at("--n"), K = gpu.at("--k");
   check_where_they_run("02/tf32", steps, [&](Launcher* launch) {
     DeviceBuffer<float> A(M * K), B(K * N), C(M * N);
-    launch(A.data(), B.data(), C.data(), M, N, K);
+    launch({M, N, K}, A.data(), B.data(), C.data(), nullptr);
   });
 }
 

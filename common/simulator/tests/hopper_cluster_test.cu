@@ -75,7 +75,8 @@ TEST_CASE("clusters: ranks, and each other's shared memory", "[hopper][cluster]"
   for (const int size : {1, 2, 4, 8}) {
     const int blocks = 3 * size;
     const auto got = run_kernel<int>(blocks, [&](int* out) {
-      launch_clusters(numbers, size, dim3(static_cast<unsigned>(blocks)), dim3(32), 0, out);
+      launch_clusters(numbers, size, dim3(static_cast<unsigned>(blocks)), dim3(32), 0, nullptr,
+                      out);
     });
     for (int block = 0; block < blocks; ++block) {
       int want = block % size * 1000;
@@ -87,8 +88,9 @@ TEST_CASE("clusters: ranks, and each other's shared memory", "[hopper][cluster]"
 
 TEST_CASE("clusters: by cooperative groups", "[hopper][cluster]") {
   need_sm_90a();
-  const auto got = run_kernel<int>(
-      8 * 64, [&](int* out) { launch_clusters(reads, 4, dim3(8), dim3(64), 64 * 4, out); });
+  const auto got = run_kernel<int>(8 * 64, [&](int* out) {
+    launch_clusters(reads, 4, dim3(8), dim3(64), 64 * 4, nullptr, out);
+  });
   for (int i = 0; i < 8 * 64; ++i) {
     const int next = (i / 64 + 1) % 4;
     CHECK(got[static_cast<size_t>(i)] == 10 * next + 100 * (next + i % 64));
@@ -101,8 +103,9 @@ TEST_CASE("clusters: one load for all their blocks", "[hopper][cluster]") {
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
   const DeviceBuffer<float> in(rows);
   const auto map = tensor_map(in.data(), {32, 8}, {32}, {32, 1}, Swizzle::none);
-  const auto got = run_kernel<float>(
-      8 * 32, [&](float* out) { launch_clusters(multicast, 4, dim3(8), dim3(32), 0, map, out); });
+  const auto got = run_kernel<float>(8 * 32, [&](float* out) {
+    launch_clusters(multicast, 4, dim3(8), dim3(32), 0, nullptr, map, out);
+  });
   for (int i = 0; i < 8 * 32; ++i)
     CHECK(got[static_cast<size_t>(i)] == static_cast<float>(i / 128 * 128 + i % 32));
 }

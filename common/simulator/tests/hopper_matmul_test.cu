@@ -126,7 +126,8 @@ void check(int M, int N, int K) {
     product<1><<<grid, THREADS, BYTES>>>(A_map, B_map, C_map, K);
     CUDA_CHECK_LAUNCH();
   } else {
-    launch_clusters(product<CLUSTER>, CLUSTER, grid, dim3(THREADS), BYTES, A_map, B_map, C_map, K);
+    launch_clusters(product<CLUSTER>, CLUSTER, grid, dim3(THREADS), BYTES, nullptr, A_map, B_map,
+                    C_map, K);
   }
   const auto got = c.to_host();
   CHECK(c.guards_intact());
