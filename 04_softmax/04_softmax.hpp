@@ -12,6 +12,8 @@
 // Rows that the registers of a block do not hold are the matter of part long_rows/.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -30,6 +32,11 @@ using Launcher = void(const float* x, float* y, int64_t rows, int64_t cols);
 inline constexpr int WHOLE_ROW = 1 << 30;  // columns of a tile that is as wide as any row
 
 Launcher thread_per_row, block_per_row, online, row_on_chip, warp_per_row;
+
+/// The last three in a stream, for part long_rows.
+void online_on(const float* x, float* y, int64_t rows, int64_t cols, cudaStream_t stream);
+void row_on_chip_on(const float* x, float* y, int64_t rows, int64_t cols, cudaStream_t stream);
+void warp_per_row_on(const float* x, float* y, int64_t rows, int64_t cols, cudaStream_t stream);
 
 /// A block has one row; which of its elements a thread has depends on the length.
 inline constexpr Tile ROW_A_BLOCK = {

@@ -74,11 +74,15 @@ __global__ void online_kernel(const float* __restrict__ x, float* __restrict__ y
 
 }  // namespace
 
-void online(const float* x, float* y, int64_t rows, int64_t cols) {
+void online_on(const float* x, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {
   if (rows == 0 || cols == 0) return;
   const int64_t blocks = std::min(rows, grid_limit.x);
-  online_kernel<<<blocks, threads_for(cols)>>>(x, y, rows, cols);
+  online_kernel<<<blocks, threads_for(cols), 0, stream>>>(x, y, rows, cols);
   CUDA_CHECK_LAUNCH();
+}
+
+void online(const float* x, float* y, int64_t rows, int64_t cols) {
+  online_on(x, y, rows, cols, nullptr);  // the default stream
 }
 
 }  // namespace tutorial::softmax

@@ -91,29 +91,34 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <int THREADS>
-void launch(const float* x, float* y, int64_t rows, int64_t cols) {
+void launch(const float* x, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {
   const int64_t blocks = std::min(rows, grid_limit.x);
   // The vectors follow x's boundaries. They are y's too where x and y start at the same distance
   // from one; otherwise y is stored float by float.
   const bool wide_stores = past_boundary(x) == past_boundary(y);
-  row_on_chip_kernel<THREADS><<<blocks, THREADS>>>(x, y, rows, static_cast<int>(cols), wide_stores);
+  row_on_chip_kernel<THREADS>
+      <<<blocks, THREADS, 0, stream>>>(x, y, rows, static_cast<int>(cols), wide_stores);
   CUDA_CHECK_LAUNCH();
 }
 
 }  // namespace
 
-void row_on_chip(const float* x, float* y, int64_t rows, int64_t cols) {
+void row_on_chip_on(const float* x, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {
   if (rows == 0 || cols == 0) return;
   // The vectors also cover what lies between the boundary and the row's start, up to 3 floats.
   const bool starts_on_boundary = past_boundary(x) == 0 && cols % 4 == 0;
   const int64_t covered = starts_on_boundary ? cols : cols + 3;
-  if (covered <= 32 * 4 * VECTORS) return launch<32>(x, y, rows, cols);
-  if (covered <= 64 * 4 * VECTORS) return launch<64>(x, y, rows, cols);
-  if (covered <= 128 * 4 * VECTORS) return launch<128>(x, y, rows, cols);
-  if (covered <= 256 * 4 * VECTORS) return launch<256>(x, y, rows, cols);
-  if (covered <= 512 * 4 * VECTORS) return launch<512>(x, y, rows, cols);
-  if (covered <= 1024 * 4 * VECTORS) return launch<1024>(x, y, rows, cols);
-  online(x, y, rows, cols);
+  if (covered <= 32 * 4 * VECTORS) return launch<32>(x, y, rows, cols, stream);
+  if (covered <= 64 * 4 * VECTORS) return launch<64>(x, y, rows, cols, stream);
+  if (covered <= 128 * 4 * VECTORS) return launch<128>(x, y, rows, cols, stream);
+  if (covered <= 256 * 4 * VECTORS) return launch<256>(x, y, rows, cols, stream);
+  if (covered <= 512 * 4 * VECTORS) return launch<512>(x, y, rows, cols, stream);
+  if (covered <= 1024 * 4 * VECTORS) return launch<1024>(x, y, rows, cols, stream);
+  online_on(x, y, rows, cols, stream);
+}
+
+void row_on_chip(const float* x, float* y, int64_t rows, int64_t cols) {
+  row_on_chip_on(x, y, rows, cols, nullptr);  // the default stream
 }
 
 }  // namespace tutorial::softmax

@@ -96,36 +96,40 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <int LANES, int FLOATS, int WIDTH>
-void launch_width(const float* x, float* y, int64_t rows, int64_t cols) {
+void launch_width(const float* x, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {
   const int64_t blocks = ceil_div(rows, THREADS / LANES);
   warp_per_row_kernel<LANES, FLOATS, WIDTH>
-      <<<blocks, THREADS>>>(x, y, rows, static_cast<int>(cols));
+      <<<blocks, THREADS, 0, stream>>>(x, y, rows, static_cast<int>(cols));
   CUDA_CHECK_LAUNCH();
 }
 
 template <int LANES, int FLOATS>
-void launch(const float* x, float* y, int64_t rows, int64_t cols) {
+void launch(const float* x, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {
   constexpr int FEWER = LANES > 1 && FLOATS == 4 ? 2 : 1;
   if (rows_are_aligned(x, cols) && rows_are_aligned(y, cols))
-    launch_width<LANES, FLOATS, 4>(x, y, rows, cols);
+    launch_width<LANES, FLOATS, 4>(x, y, rows, cols, stream);
   else
-    launch_width<LANES / FEWER, FLOATS * FEWER, 1>(x, y, rows, cols);
+    launch_width<LANES / FEWER, FLOATS * FEWER, 1>(x, y, rows, cols, stream);
 }
 
 }  // namespace
 
-void warp_per_row(const float* x, float* y, int64_t rows, int64_t cols) {
+void warp_per_row_on(const float* x, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {
   if (rows == 0 || cols == 0) return;
-  if (cols <= 4) return launch<1, 4>(x, y, rows, cols);
-  if (cols <= 8) return launch<2, 4>(x, y, rows, cols);
-  if (cols <= 16) return launch<4, 4>(x, y, rows, cols);
-  if (cols <= 32) return launch<8, 4>(x, y, rows, cols);
-  if (cols <= 64) return launch<16, 4>(x, y, rows, cols);
-  if (cols <= 128) return launch<32, 4>(x, y, rows, cols);
-  if (cols <= 256) return launch<32, 8>(x, y, rows, cols);
-  if (cols <= 512) return launch<32, 16>(x, y, rows, cols);
-  if (cols <= 1024) return launch<32, 32>(x, y, rows, cols);
-  row_on_chip(x, y, rows, cols);
+  if (cols <= 4) return launch<1, 4>(x, y, rows, cols, stream);
+  if (cols <= 8) return launch<2, 4>(x, y, rows, cols, stream);
+  if (cols <= 16) return launch<4, 4>(x, y, rows, cols, stream);
+  if (cols <= 32) return launch<8, 4>(x, y, rows, cols, stream);
+  if (cols <= 64) return launch<16, 4>(x, y, rows, cols, stream);
+  if (cols <= 128) return launch<32, 4>(x, y, rows, cols, stream);
+  if (cols <= 256) return launch<32, 8>(x, y, rows, cols, stream);
+  if (cols <= 512) return launch<32, 16>(x, y, rows, cols, stream);
+  if (cols <= 1024) return launch<32, 32>(x, y, rows, cols, stream);
+  row_on_chip_on(x, y, rows, cols, stream);
+}
+
+void warp_per_row(const float* x, float* y, int64_t rows, int64_t cols) {
+  warp_per_row_on(x, y, rows, cols, nullptr);  // the default stream
 }
 
 }  // namespace tutorial::softmax

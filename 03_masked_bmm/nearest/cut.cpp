@@ -96,31 +96,35 @@ std::map<std::string, int64_t> symbols_of(const Search& s, const Step<Launcher>&
 
 namespace {
 
-struct Sizes {
-  int64_t packed, product, keys;
-};
-Sizes sizes_of(const Search& s, bool with_product) {
+/// Calls place(piece, count) for each piece of scratch in turn: it has `count` elements.
+template <class Place>
+void place_all(const Search& s, Launcher* step, Scratch& scratch, const Place& place) {
   const Cut cut = cut_of(s);
-  return {.packed = (cut.strips * STRIP + cut.tiles * TILE) * cut.pieces * DEPTH,
-          .product = with_product ? s.M * (ceil_div(s.N, 4) * 4) : 0,
-          .keys = s.M * cut.parts() * (s.k + SPARE)};
+  place(scratch.packed, (cut.strips * STRIP + cut.tiles * TILE) * cut.pieces * DEPTH);
+  place(scratch.product, step == product_then_minimum ? s.M * ceil_div(s.N, 4) * 4 : 0);
+  place(scratch.keys, s.M * cut.parts() * (s.k + SPARE));
+  place(scratch.norms, s.N);
+  place(scratch.about_points, 2);
+  place(scratch.doubtful, 1 + s.M);
 }
 
 }  // namespace
 
-Workspace::Workspace(const Search& s, bool with_product)
-    : packed(sizes_of(s, with_product).packed),
-      product(sizes_of(s, with_product).product),
-      keys(sizes_of(s, with_product).keys),
-      norms(s.N),
-      about_points(2),
-      doubtful(1 + s.M),
-      values(s.M * s.k) {}
+int64_t workspace_bytes(const Search& s, Launcher* step) {
+  int64_t bytes = 0;
+  Scratch nowhere = {};
+  place_all(s, step, nowhere,
+            [&]<class T>(T*&, int64_t count) { bytes += Workspace::bytes_of<T>(count); });
+  return bytes;
+}
 
-double Workspace::bytes(const Search& s, bool with_product) {
-  const Sizes sizes = sizes_of(s, with_product);
-  return 4.0 * sizes.packed + 4.0 * sizes.product + 8.0 * sizes.keys + 4.0 * s.N + 8.0 * s.M +
-         4.0 * s.M * s.k;
+Scratch scratch_in(Workspace workspace, const Search& s, Launcher* step) {
+  const auto entry = std::ranges::find(steps, step, &Step<Launcher>::launch);
+  require_workspace(workspace, workspace_bytes(s, step), entry->name);
+  Scratch scratch = {};
+  place_all(s, step, scratch,
+            [&]<class T>(T*& piece, int64_t count) { piece = workspace.take<T>(count); });
+  return scratch;
 }
 
 }  // namespace tutorial::masked_bmm::nearest

@@ -199,16 +199,17 @@ __global__ void __launch_bounds__(SCAN_THREADS) scan_kernel(Look p, Packed packe
 
 }  // namespace
 
-void measure_points(const Search& s, const float* B, Workspace& workspace) {
-  unsigned* const about = workspace.about_points.data();
-  CUDA_CHECK(cudaMemsetAsync(about, 0, 2 * sizeof(unsigned)));
-  norms_kernel<<<static_cast<unsigned>(ceil_div(s.N, WARPS)), WARP * WARPS>>>(
-      B, static_cast<int>(s.N), s.D, workspace.norms.data(), about);
+void measure_points(const Search& s, const float* B, const Scratch& scratch, cudaStream_t stream) {
+  unsigned* const about = scratch.about_points;
+  CUDA_CHECK(cudaMemsetAsync(about, 0, 2 * sizeof(unsigned), stream));
+  norms_kernel<<<static_cast<unsigned>(ceil_div(s.N, WARPS)), WARP * WARPS, 0, stream>>>(
+      B, static_cast<int>(s.N), s.D, scratch.norms, about);
   CUDA_CHECK_LAUNCH();
 }
 
 void finish(const Search& s, const Packed& packed, const float* A, const float* B, int64_t parts,
-            int64_t listed, Workspace& workspace, float* out) {
+            int64_t listed, float* out, float* values, const Scratch& scratch,
+            cudaStream_t stream) {
   const Look look = {.A = A,
                      .B = B,
                      .M = s.M,
@@ -218,20 +219,20 @@ void finish(const Search& s, const Packed& packed, const float* A, const float* 
                      .listed = static_cast<int>(listed),
                      .k = static_cast<int>(s.k),
                      .is_distance = s.measure == Measure::distance,
-                     .lists = workspace.keys.data(),
-                     .about = workspace.about_points.data(),
-                     .doubtful = workspace.doubtful.data(),
+                     .lists = scratch.keys,
+                     .about = scratch.about_points,
+                     .doubtful = scratch.doubtful,
                      .out = out,
-                     .values = workspace.values.data()};
-  CUDA_CHECK(cudaMemsetAsync(look.doubtful, 0, sizeof *look.doubtful));
+                     .values = values};
+  CUDA_CHECK(cudaMemsetAsync(look.doubtful, 0, sizeof *look.doubtful, stream));
   const int64_t blocks = ceil_div(s.M, WARPS);
-  finish_kernel<<<static_cast<unsigned>(blocks), WARP * WARPS, WARPS * 2 * listed * sizeof(Key)>>>(
-      look);
+  finish_kernel<<<static_cast<unsigned>(blocks), WARP * WARPS, WARPS * 2 * listed * sizeof(Key),
+                  stream>>>(look);
   CUDA_CHECK_LAUNCH();
   if (!look.is_distance) return;
   // Few rows are in doubt, as a rule.
   const int64_t scans = std::min({ceil_div(s.M, 16), multiprocessors(), grid_limit.x});
-  scan_kernel<<<static_cast<unsigned>(scans), SCAN_THREADS>>>(look, packed);
+  scan_kernel<<<static_cast<unsigned>(scans), SCAN_THREADS, 0, stream>>>(look, packed);
   CUDA_CHECK_LAUNCH();
 }
 

@@ -49,22 +49,24 @@ int main(int argc, char** argv) try {
   Table table(options);
   Search nothing = s;
   nothing.M = 0;
-  {
-    Workspace none(nothing);
-    table.require_a_step(
-        run, [&](Launcher* launch) { launch(nothing, nullptr, nullptr, none, nullptr); });
-  }
+  table.require_a_step(run, [&](Launcher* launch) {
+    launch(nothing, nullptr, nullptr, nullptr, nullptr, {}, nullptr);
+  });
 
-  const bool with_product = by_product && s.k == 1;  // step 1, and cuBLAS
-  table.symbols({{"doubtful", s.M}});                // at most
+  const bool with_cublas = by_product && s.k == 1;  // whose product the workspace has room for, too
+  int64_t bytes = with_cublas ? Workspace::bytes_of<float>(s.M * s.N) : 0;
+  for (const auto& step : run) bytes = std::max(bytes, workspace_bytes(s, step.launch));
+  table.symbols({{"doubtful", s.M}});  // at most
   table.problem("out[" + shape_text({s.M, s.k}) + "] = the " + std::to_string(s.k) +
                     " nearest of B[" + shape_text({s.N, s.D}) + "] for each of A[" +
                     shape_text({s.M, s.D}) + "], by " + (by_product ? "a·b" : "|a - b|") + ", fp32",
                 {.flop = 2.0 * s.M * s.N * s.D, .bytes = 4.0 * (s.M + s.N) * s.D + 4.0 * s.M * s.k},
-                {s.M, s.k}, Workspace::bytes(s, with_product));
+                {s.M, s.k}, bytes + 4.0 * s.M * s.k);
   Input &input_a = options.input("a"), &input_b = options.input("b");
   const float *a = input_a.device(), *b = input_b.device();
-  Workspace workspace(s, with_product);
+  DeviceBuffer<float> values(s.M * s.k);
+  DeviceBuffer<std::byte> memory(bytes);
+  Workspace workspace = workspace_in(memory);
 
   const std::vector<int64_t> rows = sample_rows(
       s.M, static_cast<int64_t>(1e8 / std::max(1.0, 1.0 * s.N * s.D)) + 1, options.seed());
@@ -75,15 +77,17 @@ int main(int argc, char** argv) try {
 
   for (const auto& step : run) {
     table.symbols(symbols_of(s, step));
-    const auto launch = [&](float* out) { step.launch(s, a, b, workspace, out); };
+    const auto launch = [&](float* out) {
+      step.launch(s, a, b, out, values.data(), workspace, nullptr);
+    };
     if (auto row = table.launch(step, launch)) table.add(row, check(row));
   }
-  if (!with_product) return table.finish();
+  if (!with_cublas) return table.finish();
   const CublasHandle handle;
+  float* const c = workspace.take<float>(s.M * s.N);
   const auto cublas_and_minimum = [&](float* out) {
-    float* const c = workspace.product.data();
     row_major_gemm(handle, s.M, s.N, s.D, 1.0f, a, b, 0.0f, c, Transpose::b);
-    row_minimum(s, c, s.N, workspace, out);
+    row_minimum(s, c, s.N, out, values.data(), nullptr);
   };
   if (auto row = table.launch_vendor("cuBLAS + minimum", cublas_and_minimum))
     table.add(row, check(row));

@@ -1,7 +1,8 @@
 // Part nearest of chapter 03: the smallest elements of each row of a product, and where they are.
 //
-//   A    M × D, queries    B  N × D, points    float32, row-major, at any address of a float*
-//   out  M × k, for each query the numbers of k points, best first, as float32
+//   A       M × D, queries    B  N × D, points    float32, row-major, at any address of a float*
+//   out     M × k, for each query the numbers of k points, best first, as float32
+//   values  M × k, their distances or products, rounded to float32; NaN beside a -1
 //
 // What is compared is
 //
@@ -13,7 +14,7 @@
 // +∞ larger, and each can win; NaN never does. Where fewer than k are left, the rest is -1.
 //
 // Any M, N, D >= 0. k is 1 to 128, and at most N; N is at most 2^24, since float32 counts no
-// further. Without queries nothing is launched. A, B and out do not overlap.
+// further. Without queries nothing is launched. None of these overlap.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,8 +26,8 @@
 #include <vector>
 
 #include "common/compare/compare.hpp"
-#include "common/data/device_buffer.hpp"
 #include "common/kernel/step.hpp"
+#include "common/kernel/workspace.hpp"
 
 namespace tutorial::masked_bmm::nearest {
 
@@ -81,28 +82,31 @@ using Key = unsigned long long;  // a value and its index (key.cuh); of a type t
 
 inline constexpr int64_t SPARE = 6;  // candidates more than k that get a second look
 
-/// Global memory for one search, and all steps that can do it.
-struct Workspace {
-  explicit Workspace(const Search& search, bool with_product = true);
-  static double bytes(const Search& search, bool with_product = true);
-
-  DeviceBuffer<float> packed;           // A and B, piece by piece (pack.cu)
-  DeviceBuffer<float> product;          // (M, N), a row begins at a multiple of 16 bytes: step 1's
-  DeviceBuffer<Key> keys;               // (M, parts, k + SPARE): what is left of each row
-  DeviceBuffer<float> norms;            // (N): |b|², NaN for what is too large or not a number
-  DeviceBuffer<unsigned> about_points;  // the largest norm's bits; is any point too large?
-  DeviceBuffer<Key> doubtful;           // (1 + M): how many rows must be looked at in full; which
-  DeviceBuffer<float> values;  // (M, k): the products or distances of `out`; NaN beside a -1
+/// Global memory for one search, in the workspace of a launch.
+struct Scratch {
+  float* packed;           // A and B, piece by piece (pack.cu)
+  float* product;          // (M, N), a row begins at a multiple of 16 bytes: step 1's
+  Key* keys;               // (M, parts, k + SPARE): what is left of each row
+  float* norms;            // (N): |b|², NaN for what is too large or not a number
+  unsigned* about_points;  // the largest norm's bits; is any point too large?
+  Key* doubtful;           // (1 + M): how many rows must be looked at in full; which
 };
 
 // ---- the steps
 
-/// Writes out, and the workspace's values. Waits for nothing. Throws Error, before any launch and
-/// for M = 0 too, for a search that it cannot do.
-using Launcher = void(const Search& search, const float* A, const float* B, Workspace& workspace,
-                      float* out);
+/// Writes out and values, in the stream. Waits for nothing. Throws Error, before any launch and for
+/// M = 0 too, for a search that it cannot do; and where there are queries and the workspace is
+/// smaller than workspace_bytes() says.
+using Launcher = void(const Search& search, const float* A, const float* B, float* out,
+                      float* values, Workspace workspace, cudaStream_t stream);
 
 Launcher product_then_minimum, fused_minimum, second_look, k_best;
+
+/// How many bytes of workspace a step needs on this device: much for step 1, which keeps all
+/// products.
+int64_t workspace_bytes(const Search& search, Launcher* step);
+/// Where in it what is.
+Scratch scratch_in(Workspace workspace, const Search& search, Launcher* step);
 
 inline constexpr unsigned PRODUCT = 1, DISTANCE = 2, MANY = 4;  // Step::features
 
@@ -133,8 +137,8 @@ std::map<std::string, int64_t> symbols_of(const Search& search, const Step<Launc
 void require_can_do(const char* step, const Search& search);
 
 /// The second half of step 1, also used after cuBLAS: rows of C begin `row_floats` apart.
-void row_minimum(const Search& search, const float* C, int64_t row_floats, Workspace& workspace,
-                 float* out);
+void row_minimum(const Search& search, const float* C, int64_t row_floats, float* out,
+                 float* values, cudaStream_t stream);
 
 // ---- what all steps share (pack.cu)
 
@@ -143,16 +147,19 @@ void row_minimum(const Search& search, const float* C, int64_t row_floats, Works
 struct Packed : Cut {
   const float *A, *B;
 };
-Packed pack(const Search& search, const float* A, const float* B, Workspace& workspace);
+Packed pack(const Search& search, const float* A, const float* B, const Scratch& scratch,
+            cudaStream_t stream);
 
 // ---- what steps 3 and 4 share (exact.cu)
 
 /// norms and about_points, before the search.
-void measure_points(const Search& search, const float* B, Workspace& workspace);
+void measure_points(const Search& search, const float* B, const Scratch& scratch,
+                    cudaStream_t stream);
 /// After it: of each row, merges the parts' lists of `listed` keys; for distances, looks again at
 /// what is left, exactly, and where that proves nothing at all points.
 void finish(const Search& search, const Packed& packed, const float* A, const float* B,
-            int64_t parts, int64_t listed, Workspace& workspace, float* out);
+            int64_t parts, int64_t listed, float* out, float* values, const Scratch& scratch,
+            cudaStream_t stream);
 
 // ---- the reference (reference.cpp)
 

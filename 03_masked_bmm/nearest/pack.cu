@@ -40,12 +40,14 @@ __global__ void __launch_bounds__(ROWS* DEPTH)
 
 }  // namespace
 
-Packed pack(const Search& s, const float* A, const float* B, Workspace& workspace) {
+Packed pack(const Search& s, const float* A, const float* B, const Scratch& scratch,
+            cudaStream_t stream) {
   const Cut cut = cut_of(s);
-  Matrix a = {A, workspace.packed.data(), s.M, STRIP};
+  Matrix a = {A, scratch.packed, s.M, STRIP};
   Matrix b = {B, a.to + a.padded() * cut.pieces * DEPTH, s.N, TILE};
   const int64_t of_a = a.padded() / ROWS * cut.pieces, of_b = b.padded() / ROWS * cut.pieces;
-  pack_kernel<<<static_cast<unsigned>(of_a + of_b), ROWS * DEPTH>>>(a, b, s.D, cut.pieces, of_a);
+  pack_kernel<<<static_cast<unsigned>(of_a + of_b), ROWS * DEPTH, 0, stream>>>(a, b, s.D,
+                                                                               cut.pieces, of_a);
   CUDA_CHECK_LAUNCH();
   return {cut, a.to, b.to};
 }

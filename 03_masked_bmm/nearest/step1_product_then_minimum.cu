@@ -67,27 +67,28 @@ __global__ void __launch_bounds__(MINIMUM_THREADS)
 
 }  // namespace
 
-void row_minimum(const Search& s, const float* C, int64_t row_floats, Workspace& workspace,
-                 float* out) {
+void row_minimum(const Search& s, const float* C, int64_t row_floats, float* out, float* values,
+                 cudaStream_t stream) {
   const auto kernel =
       rows_are_aligned(C, row_floats) ? minimum_kernel<true> : minimum_kernel<false>;
   for (int64_t row = 0; row < s.M; row += grid_limit.x) {
-    kernel<<<std::min(s.M - row, grid_limit.x), MINIMUM_THREADS>>>(
-        C, static_cast<int>(s.N), row_floats, row, out, workspace.values.data());
+    kernel<<<std::min(s.M - row, grid_limit.x), MINIMUM_THREADS, 0, stream>>>(
+        C, static_cast<int>(s.N), row_floats, row, out, values);
     CUDA_CHECK_LAUNCH();
   }
 }
 
-void product_then_minimum(const Search& s, const float* A, const float* B, Workspace& workspace,
-                          float* out) {
+void product_then_minimum(const Search& s, const float* A, const float* B, float* out,
+                          float* values, Workspace workspace, cudaStream_t stream) {
   require_can_do("product_then_minimum", s);
   if (s.M == 0) return;
-  const Packed packed = pack(s, A, B, workspace);
+  const Scratch scratch = scratch_in(workspace, s, product_then_minimum);
+  const Packed packed = pack(s, A, B, scratch, stream);
   const int64_t row_floats = ceil_div(s.N, 4) * 4;
-  product_kernel<<<packed.blocks, THREADS>>>(packed, workspace.product.data(), s.M,
-                                             static_cast<int>(s.N), row_floats);
+  product_kernel<<<packed.blocks, THREADS, 0, stream>>>(packed, scratch.product, s.M,
+                                                        static_cast<int>(s.N), row_floats);
   CUDA_CHECK_LAUNCH();
-  row_minimum(s, workspace.product.data(), row_floats, workspace, out);
+  row_minimum(s, scratch.product, row_floats, out, values, stream);
 }
 
 }  // namespace tutorial::masked_bmm::nearest

@@ -55,17 +55,19 @@ __global__ void unpack_kernel(const Key* keys, int64_t M, float* out, float* val
 
 }  // namespace
 
-void fused_minimum(const Search& s, const float* A, const float* B, Workspace& workspace,
-                   float* out) {
+void fused_minimum(const Search& s, const float* A, const float* B, float* out, float* values,
+                   Workspace workspace, cudaStream_t stream) {
   require_can_do("fused_minimum", s);
   if (s.M == 0) return;
-  const Packed packed = pack(s, A, B, workspace);
-  Key* const keys = workspace.keys.data();
-  CUDA_CHECK(cudaMemsetAsync(keys, 0xff, s.M * sizeof(Key)));
-  fused_minimum_kernel<<<packed.blocks, THREADS>>>(packed, keys, s.M, static_cast<int>(s.N));
+  const Scratch scratch = scratch_in(workspace, s, fused_minimum);
+  const Packed packed = pack(s, A, B, scratch, stream);
+  Key* const keys = scratch.keys;
+  CUDA_CHECK(cudaMemsetAsync(keys, 0xff, s.M * sizeof(Key), stream));
+  fused_minimum_kernel<<<packed.blocks, THREADS, 0, stream>>>(packed, keys, s.M,
+                                                              static_cast<int>(s.N));
   CUDA_CHECK_LAUNCH();
   const auto blocks = static_cast<unsigned>(ceil_div(s.M, 256));
-  unpack_kernel<<<blocks, 256>>>(keys, s.M, out, workspace.values.data());
+  unpack_kernel<<<blocks, 256, 0, stream>>>(keys, s.M, out, values);
   CUDA_CHECK_LAUNCH();
 }
 

@@ -63,18 +63,19 @@ __global__ void __launch_bounds__(THREADS)
 
 }  // namespace
 
-void second_look(const Search& s, const float* A, const float* B, Workspace& workspace,
-                 float* out) {
+void second_look(const Search& s, const float* A, const float* B, float* out, float* values,
+                 Workspace workspace, cudaStream_t stream) {
   require_can_do("second_look", s);
   if (s.M == 0) return;
-  const Packed packed = pack(s, A, B, workspace);
-  measure_points(s, B, workspace);
-  Key* const keys = workspace.keys.data();
-  CUDA_CHECK(cudaMemsetAsync(keys, 0xff, 2 * s.M * sizeof(Key)));
-  second_look_kernel<<<packed.blocks, THREADS>>>(packed, workspace.norms.data(), keys, s.M,
-                                                 static_cast<int>(s.N));
+  const Scratch scratch = scratch_in(workspace, s, second_look);
+  const Packed packed = pack(s, A, B, scratch, stream);
+  measure_points(s, B, scratch, stream);
+  Key* const keys = scratch.keys;
+  CUDA_CHECK(cudaMemsetAsync(keys, 0xff, 2 * s.M * sizeof(Key), stream));
+  second_look_kernel<<<packed.blocks, THREADS, 0, stream>>>(packed, scratch.norms, keys, s.M,
+                                                            static_cast<int>(s.N));
   CUDA_CHECK_LAUNCH();
-  finish(s, packed, A, B, 1, 2, workspace, out);
+  finish(s, packed, A, B, 1, 2, out, values, scratch, stream);
 }
 
 }  // namespace tutorial::masked_bmm::nearest

@@ -115,27 +115,29 @@ size_t shared_bytes_allowed() {
 
 }  // namespace
 
-void k_best(const Search& s, const float* A, const float* B, Workspace& workspace, float* out) {
+void k_best(const Search& s, const float* A, const float* B, float* out, float* values,
+            Workspace workspace, cudaStream_t stream) {
   require_can_do("k_best", s);
   if (s.M == 0) return;
-  const Packed packed = pack(s, A, B, workspace);
+  const Scratch scratch = scratch_in(workspace, s, k_best);
+  const Packed packed = pack(s, A, B, scratch, stream);
   const bool is_distance = s.measure == Measure::distance;
-  if (is_distance) measure_points(s, B, workspace);
+  if (is_distance) measure_points(s, B, scratch, stream);
   const auto listed = static_cast<int>(is_distance ? s.k + SPARE : s.k);
   const auto parts = static_cast<int>(packed.parts());
-  Key* const lists = workspace.keys.data();
-  CUDA_CHECK(cudaMemsetAsync(lists, 0xff, s.M * parts * listed * sizeof(Key)));
+  Key* const lists = scratch.keys;
+  CUDA_CHECK(cudaMemsetAsync(lists, 0xff, s.M * parts * listed * sizeof(Key), stream));
   const size_t with_lists = sizeof(Shared) + BM * listed * sizeof(Key);
   const bool is_room = with_lists <= shared_bytes_allowed();
   const size_t shared_bytes = is_room ? with_lists : sizeof(Shared);
   // A block may have more than 48 KB of shared memory only if the kernel asks for it.
   CUDA_CHECK(cudaFuncSetAttribute(k_best_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(shared_bytes)));
-  k_best_kernel<<<packed.blocks, THREADS, shared_bytes>>>(
-      packed, is_distance ? workspace.norms.data() : nullptr, is_distance ? -2.0f : 1.0f, lists,
-      parts, listed, is_room, s.M, static_cast<int>(s.N));
+  k_best_kernel<<<packed.blocks, THREADS, shared_bytes, stream>>>(
+      packed, is_distance ? scratch.norms : nullptr, is_distance ? -2.0f : 1.0f, lists, parts,
+      listed, is_room, s.M, static_cast<int>(s.N));
   CUDA_CHECK_LAUNCH();
-  finish(s, packed, A, B, parts, listed, workspace, out);
+  finish(s, packed, A, B, parts, listed, out, values, scratch, stream);
 }
 
 }  // namespace tutorial::masked_bmm::nearest

@@ -14,6 +14,14 @@ namespace tutorial::softmax::long_rows {
 /// The road's step that step 1 goes on from.
 inline constexpr const char* after = "row_on_chip";
 
+/// One softmax of every row: x and y are rows × cols.
+struct Softmax {
+  int64_t rows = 0, cols = 0;
+};
+
+/// As the road's launchers, in a stream: all that it does is in that one.
+using Launcher = void(const Softmax& problem, const float* x, float* y, cudaStream_t stream);
+
 Launcher row_in_shared, cluster, half_in_registers, any_row;
 
 inline const std::vector<Step<Launcher>> steps = {

@@ -19,7 +19,8 @@ const Usage usage = {.program = "04_softmax/long_rows",
 
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv, usage);
-  const int64_t rows = options.size("--rows"), cols = options.size("--cols");
+  const Softmax problem = {.rows = options.size("--rows"), .cols = options.size("--cols")};
+  const int64_t rows = problem.rows, cols = problem.cols;
   Input& input_x = options.input("x");
 
   Table table(options);
@@ -31,7 +32,7 @@ int main(int argc, char** argv) try {
   const Wanted want = wanted(input_x.host(), rows, cols, options.seed());
   const float* x = input_x.device();
   for (const auto& step : long_rows::steps)
-    if (auto row = table.launch(step, [&](float* y) { step.launch(x, y, rows, cols); }))
+    if (auto row = table.launch(step, [&](float* y) { step.launch(problem, x, y, nullptr); }))
       table.add(row, compare(row, want));
 
   if (options.compares())

@@ -68,15 +68,17 @@ __global__ void __launch_bounds__(1024)
 
 }  // namespace
 
-void row_in_shared(const float* x, float* y, int64_t rows, int64_t cols) {
+void row_in_shared(const Softmax& problem, const float* x, float* y, cudaStream_t stream) {
+  const int64_t rows = problem.rows, cols = problem.cols;
   if (rows == 0 || cols == 0) return;
   const int64_t bytes = slots_for(cols, 1) * static_cast<int64_t>(sizeof(float4));
-  if (bytes > room_in_shared(2 * MAX_WARPS * sizeof(float))) return row_on_chip(x, y, rows, cols);
+  if (bytes > room_in_shared(2 * MAX_WARPS * sizeof(float)))
+    return row_on_chip_on(x, y, rows, cols, stream);
   CUDA_CHECK(cudaFuncSetAttribute(row_in_shared_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(bytes)));
   // 8 float4 a thread, until the block is full.
   const int64_t threads = std::min<int64_t>(ceil_div(cols, 32 * WARP) * WARP, 1024);
-  row_in_shared_kernel<<<std::min(rows, grid_limit.x), threads, bytes>>>(
+  row_in_shared_kernel<<<std::min(rows, grid_limit.x), threads, bytes, stream>>>(
       x, y, rows, static_cast<int>(cols), equally_aligned(x, y));
   CUDA_CHECK_LAUNCH();
 }

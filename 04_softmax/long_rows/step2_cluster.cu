@@ -114,11 +114,13 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 
 }  // namespace
 
-void cluster(const float* x, float* y, int64_t rows, int64_t cols) {
+void cluster(const Softmax& problem, const float* x, float* y, cudaStream_t stream) {
+  const int64_t rows = problem.rows, cols = problem.cols;
   if (rows == 0 || cols == 0) return;
-  if (cols <= ENOUGH_FOR_ONE_BLOCK) return row_in_shared(x, y, rows, cols);
+  if (cols <= ENOUGH_FOR_ONE_BLOCK) return row_in_shared(problem, x, y, stream);
   const int64_t bytes = slots_for(cols, BLOCKS) * static_cast<int64_t>(sizeof(float4));
-  if (bytes > room_in_shared(2 * BLOCKS * WARPS * sizeof(float))) return online(x, y, rows, cols);
+  if (bytes > room_in_shared(2 * BLOCKS * WARPS * sizeof(float)))
+    return online_on(x, y, rows, cols, stream);
   CUDA_CHECK(cudaFuncSetAttribute(cluster_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(bytes)));
   // <<<…>>> has no place for the size of a cluster.
@@ -131,6 +133,7 @@ void cluster(const float* x, float* y, int64_t rows, int64_t cols) {
   config.gridDim = static_cast<unsigned>(BLOCKS * std::min(rows, grid_limit.x / BLOCKS));
   config.blockDim = THREADS;
   config.dynamicSmemBytes = static_cast<size_t>(bytes);
+  config.stream = stream;
   config.attrs = &of_cluster;
   config.numAttrs = 1;
   CUDA_CHECK(cudaLaunchKernelEx(&config, cluster_kernel, x, y, rows, static_cast<int>(cols),

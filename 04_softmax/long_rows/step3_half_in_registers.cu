@@ -136,15 +136,17 @@ Plan plan(int64_t cols, int64_t blocks) {
 
 }  // namespace
 
-void half_in_registers(const float* x, float* y, int64_t rows, int64_t cols) {
+void half_in_registers(const Softmax& problem, const float* x, float* y, cudaStream_t stream) {
+  const int64_t rows = problem.rows, cols = problem.cols;
   if (rows == 0 || cols == 0) return;
-  if (cols <= FITS_A_BLOCK) return row_on_chip(x, y, rows, cols);
+  if (cols <= FITS_A_BLOCK) return row_on_chip_on(x, y, rows, cols, stream);
 
   cudaLaunchAttribute of_cluster = {};
   of_cluster.id = cudaLaunchAttributeClusterDimension;
   of_cluster.val.clusterDim.y = 1;
   of_cluster.val.clusterDim.z = 1;
   cudaLaunchConfig_t config = {};
+  config.stream = stream;
   config.attrs = &of_cluster;
   config.numAttrs = 1;
   const int64_t most = cols <= FOR_4_BLOCKS ? 4 : cols <= FOR_8_BLOCKS ? 8 : MAX_BLOCKS;
@@ -174,7 +176,7 @@ void half_in_registers(const float* x, float* y, int64_t rows, int64_t cols) {
                                   equally_aligned(x, y)));
     return;
   }
-  cluster(x, y, rows, cols);
+  cluster(problem, x, y, stream);
 }
 
 }  // namespace tutorial::softmax::long_rows

@@ -19,12 +19,14 @@ bool fills_registers(int64_t cols) {
 
 }  // namespace
 
-void any_row(const float* x, float* y, int64_t rows, int64_t cols) {
-  if (cols <= FITS_A_WARP) return warp_per_row(x, y, rows, cols);
+void any_row(const Softmax& problem, const float* x, float* y, cudaStream_t stream) {
+  const int64_t rows = problem.rows, cols = problem.cols;
+  if (cols <= FITS_A_WARP) return warp_per_row_on(x, y, rows, cols, stream);
   if (cols > FITS_A_BLOCK && why_not_here("sm_90").empty())
-    return half_in_registers(x, y, rows, cols);
-  if (cols <= FITS_A_BLOCK && fills_registers(cols)) return row_on_chip(x, y, rows, cols);
-  row_in_shared(x, y, rows, cols);
+    return half_in_registers(problem, x, y, stream);
+  if (cols <= FITS_A_BLOCK && fills_registers(cols))
+    return row_on_chip_on(x, y, rows, cols, stream);
+  row_in_shared(problem, x, y, stream);
 }
 
 }  // namespace tutorial::softmax::long_rows

@@ -1,5 +1,6 @@
 // The part's steps, tested for what the road's are.
 #include "common/testing/testing.hpp"
+#include "common/testing/two_streams.hpp"
 #include "long_rows/long_rows.hpp"
 #include "tests/every_step.hpp"
 
@@ -54,6 +55,21 @@ TEST_CASE("NaN or +infinity anywhere gives a row of NaN") {
 }
 TEST_CASE("every row adds up to 1") {
   check_sums(EACH_STEP(steps));
+}
+
+TEST_CASE("long rows: every step stays in its stream, and two launches share nothing") {
+  const auto step = EACH_STEP(steps);
+  const auto check = [&](int64_t cols) {
+    CAPTURE(step.name, cols);
+    const DeviceBuffer<float> x(normal(2, cols));
+    check_in_two_streams<float>(2 * cols, 0, [&](float* y, Workspace, cudaStream_t stream) {
+      step.launch({2, cols}, x.data(), y, stream);
+    });
+  };
+  // any_row hands these to warp_per_row, row_in_shared, row_on_chip and half_in_registers …
+  for (const int64_t cols : {100, 1025, 1800, 33001}) check(cols);
+  const SmallSharedMemory little(16 * 1024);
+  check(33001);  // … and all steps this one to online
 }
 
 TEST_CASE("every step asks for what its header says", "[counts]") {

@@ -1,12 +1,32 @@
 // One step on one matrix, beside the reference.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "04_softmax.hpp"
 #include "common/testing/testing.hpp"
+#include "long_rows/long_rows.hpp"
 
 namespace tutorial::softmax {
+
+/// A step of the road or of part long_rows, in the default stream.
+struct AnyStep {
+  const char* name;
+  Tile tile;
+  const char* needs;
+  std::function<void(const float* x, float* y, int64_t rows, int64_t cols)> launch;
+
+  AnyStep(const Step<Launcher>& step)
+      : name(step.name), tile(step.tile), needs(step.needs), launch(step.launch) {}
+  AnyStep(const Step<long_rows::Launcher>& step)
+      : name(step.name),
+        tile(step.tile),
+        needs(step.needs),
+        launch([=](const float* x, float* y, int64_t rows, int64_t cols) {
+          step.launch({rows, cols}, x, y, nullptr);
+        }) {}
+};
 
 struct Offsets {
   int64_t x = 0, y = 0;  // floats from an aligned address
@@ -16,8 +36,8 @@ inline Expected whole_reference(const std::vector<float>& x, int64_t rows, int64
   return reference(x, cols, all_rows(rows));
 }
 
-inline void check_step(const Step<Launcher>& step, const std::vector<float>& x, int64_t rows,
-                       int64_t cols, Offsets offsets = {}) {
+inline void check_step(const AnyStep& step, const std::vector<float>& x, int64_t rows, int64_t cols,
+                       Offsets offsets = {}) {
   INFO(step.name << ", rows " << rows << ", cols " << cols << ", x " << offsets.x << " and y "
                  << offsets.y << " floats past a boundary");
   const DeviceBuffer<float> input(x, offsets.x);

@@ -25,12 +25,12 @@ inline std::vector<float> normal_around(float middle, float deviation, int64_t r
   return x;
 }
 
-inline void check_empty(const Step<Launcher>& step) {
+inline void check_empty(const AnyStep& step) {
   for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{0, 0}, {0, 5}, {5, 0}})
     check_step(step, {}, rows, cols);
 }
 
-inline void check_any_shape(const Step<Launcher>& step) {
+inline void check_any_shape(const AnyStep& step) {
   const int64_t rows = GENERATE(1, 3, 37);
   for (const int64_t cols : {1,   2,   4,   5,   8,   9,   16,  17,  31,   32,   33,   64,  65,
                              127, 128, 129, 255, 256, 257, 512, 513, 1000, 1023, 1024, 1025})
@@ -39,7 +39,7 @@ inline void check_any_shape(const Step<Launcher>& step) {
 
 // Smaller than a GPU's, so that it does not take 2^31 rows. Rows differ by so much that what one
 // leaves for the next shows.
-inline void check_small_grid(const Step<Launcher>& step) {
+inline void check_small_grid(const AnyStep& step) {
   const int64_t rows = 10;
   const SmallGrid grid(8, 2);  // of which a cluster takes all
   for (const int64_t cols : {5, 300, 1100, 33000}) {
@@ -49,12 +49,12 @@ inline void check_small_grid(const Step<Launcher>& step) {
   }
 }
 
-inline void check_many_rows(const Step<Launcher>& step) {
+inline void check_many_rows(const AnyStep& step) {
   if (!device_has_clock()) SKIP("65537 blocks of each step would take the simulator too long");
   check_step(step, normal(65537, 2), 65537, 2);
 }
 
-inline void check_long_rows(const Step<Launcher>& step) {
+inline void check_long_rows(const AnyStep& step) {
   // From 32766 columns on (32769 where every row starts on a 16-byte boundary) a row no longer fits
   // the registers of a block. From 58024 on it no longer fits the shared memory of a block, on a
   // GPU where that is 227 KB.
@@ -64,7 +64,7 @@ inline void check_long_rows(const Step<Launcher>& step) {
 }
 
 // 18 GB, so it must be asked for by its tag. All rows but the last two are equal values.
-inline void check_large(const Step<Launcher>& step) {
+inline void check_large(const AnyStep& step) {
   // For the registers of a warp, of a block, and longer rows.
   for (const auto& [rows, cols] :
        {std::pair<int64_t, int64_t>{2097155, 1024}, {262147, 8192}, {65537, 32769}}) {
@@ -88,35 +88,35 @@ inline void check_large(const Step<Launcher>& step) {
   }
 }
 
-inline void check_any_alignment(const Step<Launcher>& step) {
+inline void check_any_alignment(const AnyStep& step) {
   const int64_t cols = GENERATE(1, 3, 37, 128, 1025);
   for (int64_t x = 0; x < 4; ++x)
     for (int64_t y = 0; y < 4; ++y) check_step(step, normal(5, cols), 5, cols, {x, y});
 }
 
-inline void check_far_from_zero(const Step<Launcher>& step) {
+inline void check_far_from_zero(const AnyStep& step) {
   const int64_t cols = GENERATE(5, 33, 300, 1025);
   for (const float middle : {200.0f, -200.0f, -20000.0f, 3e38f, -3e38f})
     check_step(step, normal_around(middle, 1.0f, 3, cols), 3, cols);
 }
 
-inline void check_unlike_neighbours(const Step<Launcher>& step) {
+inline void check_unlike_neighbours(const AnyStep& step) {
   const int64_t rows = 4, cols = GENERATE(5, 128, 301);
   std::vector<float> x = normal(rows, cols);
   for (int64_t i = 0; i < rows * cols; ++i) x[i] += i / cols % 2 == 0 ? -300.0f : 300.0f;
   check_step(step, x, rows, cols);
 }
 
-inline void check_far_apart(const Step<Launcher>& step) {
+inline void check_far_apart(const AnyStep& step) {
   for (const float deviation : {10.0f, 50.0f, 1000.0f, 5e37f})
     check_step(step, normal_around(0.0f, deviation, 3, 700), 3, 700);
 }
 
-inline void check_equal_columns(const Step<Launcher>& step) {
+inline void check_equal_columns(const AnyStep& step) {
   check_step(step, std::vector<float>(2 * 4096, -7.25f), 2, 4096);
 }
 
-inline void check_rising_maximum(const Step<Launcher>& step) {
+inline void check_rising_maximum(const AnyStep& step) {
   const int64_t cols = 1500;
   for (const float slope : {0.01f, 0.25f, 3.0f, -0.01f, -0.25f, -3.0f}) {
     std::vector<float> x = normal(2, cols);
@@ -126,7 +126,7 @@ inline void check_rising_maximum(const Step<Launcher>& step) {
   }
 }
 
-inline void check_minus_infinity(const Step<Launcher>& step) {
+inline void check_minus_infinity(const AnyStep& step) {
   const int64_t rows = 4, cols = GENERATE(3, 64, 1000, 33000);
   std::vector<float> x = normal(rows, cols);
   for (int64_t c = 0; c < cols; ++c) {
@@ -141,14 +141,14 @@ inline void check_minus_infinity(const Step<Launcher>& step) {
   check_step(step, x, rows, cols);
 }
 
-inline void check_row_of_minus_infinity(const Step<Launcher>& step) {
+inline void check_row_of_minus_infinity(const AnyStep& step) {
   const int64_t cols = GENERATE(1, 5, 300, 33000);
   std::vector<float> x = normal(3, cols);
   std::fill(x.begin() + cols, x.begin() + 2 * cols, -INF);
   check_step(step, x, 3, cols);
 }
 
-inline void check_no_answer(const Step<Launcher>& step) {
+inline void check_no_answer(const AnyStep& step) {
   const float value = GENERATE(QUIET_NAN, INF);
   for (const int64_t cols : {3, 300, 33000}) {
     std::vector<float> x = normal(5, cols);
@@ -162,7 +162,7 @@ inline void check_no_answer(const Step<Launcher>& step) {
   }
 }
 
-inline void check_sums(const Step<Launcher>& step) {
+inline void check_sums(const AnyStep& step) {
   const int64_t rows = 7, cols = GENERATE(1, 45, 4096, 40000);
   const std::vector<float> x = normal(rows, cols);
   const DeviceBuffer<float> input(x);
@@ -175,7 +175,7 @@ inline void check_sums(const Step<Launcher>& step) {
 }
 
 /// Beside its header's formula.
-inline void check_asked_for_by(const Step<Launcher>& step) {
+inline void check_asked_for_by(const AnyStep& step) {
   for (const auto& [rows, cols] :
        {std::pair<int64_t, int64_t>{3, 1}, {37, 45}, {5, 128}, {3, 1025}, {2, 4100}, {1, 33001}}) {
     CAPTURE(step.name, rows, cols);
@@ -189,7 +189,7 @@ inline void check_asked_for_by(const Step<Launcher>& step) {
 }
 
 /// Rows for several blocks, at several alignments.
-inline void check_rows_of(const Step<Launcher>& step, const std::vector<int64_t>& columns) {
+inline void check_rows_of(const AnyStep& step, const std::vector<int64_t>& columns) {
   for (const int64_t cols : columns)
     for (const auto& [x, y] : {std::pair<int64_t, int64_t>{0, 0}, {3, 3}, {1, 2}})
       check_step(step, normal(2, cols), 2, cols, {x, y});
@@ -199,13 +199,13 @@ inline void check_rows_of(const Step<Launcher>& step, const std::vector<int64_t>
 /// distance to a 128-byte boundary. Up to 65536 columns its step half_in_registers has 4 blocks, up
 /// to 131072 8, then 16, and from 695784 columns on none. From 463848 on a row no longer fits the
 /// cluster of `cluster`, where a block has 227 KB.
-inline void check_very_long_rows(const Step<Launcher>& step) {
+inline void check_very_long_rows(const AnyStep& step) {
   check_rows_of(step, {65536, 65537, 131072, 131073, 250002, 463847, 463848, 695783, 695784});
   check_step(step, normal(33, 40001), 33, 40001);
 }
 
 /// For 4, 8 and 16 blocks.
-inline void check_special_values(const Step<Launcher>& step) {
+inline void check_special_values(const AnyStep& step) {
   for (const int64_t cols : {40000, 70001, 140002}) {
     std::vector<float> x = normal(6, cols);
     const auto row = [&](int64_t r) { return x.begin() + r * cols; };

@@ -55,20 +55,21 @@ TEST_CASE("nearest: the kernels ask for what their headers say", "[counts]") {
       CAPTURE(step.name, s.M, s.N, s.D, blocks);
       const Problem p = random_problem(s);
       const DeviceBuffer<float> a(p.A), b(p.B);
-      DeviceBuffer<float> out(s.M * s.k);
-      Workspace workspace(s);
+      DeviceBuffer<float> out(s.M * s.k), values(s.M * s.k);
+      DeviceBuffer<std::byte> memory(workspace_bytes(s, step.launch));
       std::map<std::string, int64_t> symbols = symbols_of(s, step);
       symbols["doubtful"] = 0;
-      check_asked_for(symbols, [&] { step.launch(s, a.data(), b.data(), workspace, out.data()); });
+      check_asked_for(symbols, [&] {
+        step.launch(s, a.data(), b.data(), out.data(), values.data(), workspace_in(memory),
+                    nullptr);
+      });
     }
   }
 }
 
-std::string refusal(const Search& s, const Step<Launcher>& step) {
-  Search nothing = {.M = 0, .N = 1, .D = 1};
-  Workspace workspace(nothing);
+std::string refusal(const Search& s, const Step<Launcher>& step, Workspace workspace = {}) {
   try {
-    step.launch(s, nullptr, nullptr, workspace, nullptr);
+    step.launch(s, nullptr, nullptr, nullptr, nullptr, workspace, nullptr);
   } catch (const Error& error) {
     return error.what();
   }
@@ -97,6 +98,11 @@ TEST_CASE("nearest: what cannot be done is refused in a sentence") {
     other.measure = measure == Measure::product ? Measure::distance : Measure::product;
     CHECK_THAT(refusal(other, step), ContainsSubstring("compares"));
   }
+  Search some = {.M = 3, .N = 500, .D = 1, .measure = measure};
+  const int64_t needed = workspace_bytes(some, step.launch);
+  CHECK_THAT(refusal(some, step, {.memory = nullptr, .bytes = needed - 1}),
+             ContainsSubstring(std::string(step.name) + " needs a workspace of " +
+                               std::to_string(needed) + " bytes"));
 }
 
 TEST_CASE("nearest: the program checks all steps, and finds one wrong element", "[program]") {

@@ -12,7 +12,7 @@
 namespace tutorial::masked_bmm::nearest {
 inline constexpr float INF = INFINITY, NOT = NAN;
 
-/// What a step finds, and what the workspace has beside it.
+/// What a step finds.
 struct Answer {
   std::vector<float> out, values;
 };
@@ -45,10 +45,10 @@ inline Answer check_step(const Step<Launcher>& step, const Problem& p, Rounding 
                  << (s.measure == Measure::product ? " product" : " distance") << " offset "
                  << p.offset);
   const DeviceBuffer<float> a(p.A, p.offset), b(p.B, p.offset);
-  DeviceBuffer<float> out(s.M * s.k, p.offset);
-  Workspace workspace(s);
-  step.launch(s, a.data(), b.data(), workspace, out.data());
-  const Answer got = {out.to_host(), workspace.values.to_host()};
+  DeviceBuffer<float> out(s.M * s.k, p.offset), values(s.M * s.k, p.offset);
+  DeviceBuffer<std::byte> memory(workspace_bytes(s, step.launch));
+  step.launch(s, a.data(), b.data(), out.data(), values.data(), workspace_in(memory), nullptr);
+  const Answer got = {out.to_host(), values.to_host()};
   const Expected want =
       reference(s, p.A, p.B, all_rows(s.M),
                 rounding == Rounding::some ? std::span(got.out) : std::span<const float>());
@@ -56,10 +56,8 @@ inline Answer check_step(const Step<Launcher>& step, const Problem& p, Rounding 
       compare(got.out, want, {.name = "out", .rows = s.M, .cols = s.k, .tile = step.tile});
   if (!result.ok) FAIL_CHECK(result.report);
   CHECK(out.guards_intact());
-  for (const auto* buffer : {&workspace.product, &workspace.norms, &workspace.values})
-    CHECK(buffer->guards_intact());
-  CHECK(workspace.keys.guards_intact());
-  CHECK(workspace.doubtful.guards_intact());
+  CHECK(values.guards_intact());
+  CHECK(memory.guards_intact());
   // The values are those of the points that were found.
   for (int64_t i = 0; i < s.M * s.k; ++i) {
     const auto point = static_cast<int64_t>(got.out[i]);
@@ -94,9 +92,8 @@ inline void check_all(const Step<Launcher>& step, const Problem& p,
 inline bool is_too_large_here(const Step<Launcher>& step) {
   Search s = {.M = 0, .N = 1, .D = 1};
   if ((step.features & DISTANCE) == 0) s.measure = Measure::product;
-  Workspace workspace(s);
-  return is_device_too_small(step.name,
-                             [&] { step.launch(s, nullptr, nullptr, workspace, nullptr); });
+  return is_device_too_small(
+      step.name, [&] { step.launch(s, nullptr, nullptr, nullptr, nullptr, {}, nullptr); });
 }
 
 }  // namespace tutorial::masked_bmm::nearest

@@ -6,13 +6,13 @@
 
 namespace tutorial::masked_bmm::nearest {
 
-void fused_minimum(const Search& s, const float* A, const float* B, Workspace& workspace,
-                   float* out) {
+void fused_minimum(const Search& s, const float* A, const float* B, float* out, float* values,
+                   Workspace, cudaStream_t stream) {
   require_can_do("fused_minimum", s);
   static const CublasHandle handle;
-  float* const c = workspace.product.data();
-  row_major_gemm(handle, s.M, s.N, s.D, 1.0f, A, B, 0.0f, c, Transpose::b);
-  row_minimum(s, c, s.N, workspace, out);
+  DeviceBuffer<float> c(s.M * s.N);
+  row_major_gemm(handle, s.M, s.N, s.D, 1.0f, A, B, 0.0f, c.data(), Transpose::b);
+  row_minimum(s, c.data(), s.N, out, values, stream);
   spoil(out);
 }
 

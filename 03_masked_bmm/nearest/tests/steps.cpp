@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/testing/two_streams.hpp"
 #include "nearest/tests/problem.hpp"
 
 namespace tutorial::masked_bmm::nearest {
@@ -149,10 +150,11 @@ TEST_CASE("nearest: the minimum of a matrix", "[values]") {
     }
     const Search s = {std::ssize(rows), 5, 1, 1, Measure::product};
     const DeviceBuffer<float> c(C);
-    Workspace workspace(s, false);
-    check_launch([&](float* out) { row_minimum(s, c.data(), row_floats, workspace, out); },
-                 {.value = {want.begin(), want.end()}, .bound = std::vector<double>(want.size())},
-                 {.name = "out", .rows = s.M, .cols = 1});
+    DeviceBuffer<float> values(s.M);
+    check_launch(
+        [&](float* out) { row_minimum(s, c.data(), row_floats, out, values.data(), nullptr); },
+        {.value = {want.begin(), want.end()}, .bound = std::vector<double>(want.size())},
+        {.name = "out", .rows = s.M, .cols = 1});
   }
 }
 
@@ -162,12 +164,13 @@ TEST_CASE("nearest: hardly any row is in doubt", "[values]") {
   const Problem p = random_problem({150, 300, 16});
   if (!can_do(step, p.search)) return;
   const DeviceBuffer<float> a(p.A), b(p.B);
-  DeviceBuffer<float> out(150);
-  Workspace workspace(p.search);
-  step.launch(p.search, a.data(), b.data(), workspace, out.data());
+  DeviceBuffer<float> out(150), values(150);
+  DeviceBuffer<std::byte> memory(workspace_bytes(p.search, step.launch));
+  const Workspace workspace = workspace_in(memory);
+  step.launch(p.search, a.data(), b.data(), out.data(), values.data(), workspace, nullptr);
+  const Scratch scratch = scratch_in(workspace, p.search, step.launch);
   Key doubtful = 0;
-  CUDA_CHECK(
-      cudaMemcpy(&doubtful, workspace.doubtful.data(), sizeof doubtful, cudaMemcpyDeviceToHost));
+  CUDA_CHECK(cudaMemcpy(&doubtful, scratch.doubtful, sizeof doubtful, cudaMemcpyDeviceToHost));
   CHECK(doubtful <= 3);
 }
 
@@ -195,6 +198,29 @@ TEST_CASE("nearest: the same bits on every run", "[values]") {
   const Answer again = check_step(step, p, Rounding::some);
   CHECK(first.out == again.out);
   CHECK(first.values == again.values);
+}
+
+// out, and behind it values. The points are so far from 0 that all rows are in doubt: every kernel
+// has work.
+TEST_CASE("nearest: every step stays in its stream, and two launches share nothing") {
+  const auto step = EACH_STEP(steps);
+  if (is_too_large_here(step)) return;
+  for (const Measure measure : {Measure::product, Measure::distance}) {
+    Problem p = random_problem({4, 260, 3});
+    for (auto* values : {&p.A, &p.B})
+      for (float& value : *values) value += 1e6f;
+    Search& s = p.search;
+    s.measure = measure;
+    s.k = step.features & MANY ? 3 : 1;
+    if (!can_do(step, s)) continue;
+    const DeviceBuffer<float> a(p.A), b(p.B);
+    const int64_t of_out = s.M * s.k;
+    check_in_two_streams<float>(2 * of_out, workspace_bytes(s, step.launch),
+                                [&](float* out, Workspace workspace, cudaStream_t stream) {
+                                  step.launch(s, a.data(), b.data(), out, out + of_out, workspace,
+                                              stream);
+                                });
+  }
 }
 
 // A small grid has blocks with several tiles, and with parts of several strips.

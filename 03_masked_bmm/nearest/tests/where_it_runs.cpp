@@ -13,9 +13,11 @@ TEST_CASE("part nearest runs on every GPU that the table names", "[where_it_runs
     search.measure = has_distances ? Measure::distance : Measure::product;
     search.k = (step.features & MANY) != 0 ? MOST_NEIGHBOURS : gpu.at("--neighbours");
     check_where_it_runs({"03/nearest", step.name, step.needs}, [&] {
-      DeviceBuffer<float> A(search.M * search.D), B(search.N * search.D), out(search.M * search.k);
-      Workspace workspace(search);
-      step.launch(search, A.data(), B.data(), workspace, out.data());
+      DeviceBuffer<float> A(search.M * search.D), B(search.N * search.D), out(search.M * search.k),
+          values(search.M * search.k);
+      DeviceBuffer<std::byte> memory(workspace_bytes(search, step.launch));
+      step.launch(search, A.data(), B.data(), out.data(), values.data(), workspace_in(memory),
+                  nullptr);
     });
   }
 }

@@ -14,7 +14,7 @@ TEST_CASE("part long_rows runs on every GPU that the table names", "[where_it_ru
       // Where there are no clusters CUDA would refuse them.
       if (!why_not_here(step.needs).empty()) return;
       DeviceBuffer<float> x(rows * cols), y(rows * cols);
-      step.launch(x.data(), y.data(), rows, cols);
+      step.launch({rows, cols}, x.data(), y.data(), nullptr);
     });
 }
 
