@@ -1,23 +1,29 @@
 // Part hopper of chapter 6: the attention of part tensor_cores on what compute capability 9.0a has
 // besides: products by warpgroups (wgmma), copies by the TMA unit, barriers that count.
 //
-// Problem, roundings, reference and launcher are those of part tensor_cores
-// (tensor_cores/tensor_cores.hpp). Other GPUs have none of this: see its steps for them.
+// Problem, roundings and reference are those of part tensor_cores (tensor_cores/tensor_cores.hpp).
+// Other GPUs have none of this: see its steps for them.
 #pragma once
 
 #include <vector>
 
+#include "common/kernel/workspace.hpp"
 #include "tensor_cores/tensor_cores.hpp"
 
 namespace tutorial::flash_attention::hopper {
 
 using tensor_cores::bf16;
-using tensor_cores::Launcher;
 
 /// The step that step 1 goes on from, of part tensor_cores.
 inline constexpr const char* after = "tensor_cores/lazy_rescale";
 
 // ---- the steps
+
+/// As part tensor_cores' launchers, with a workspace of workspace_bytes() bytes: the steps from 5
+/// on throw Error when out is not empty and it has less. Two launches that may run at the same time
+/// have one each. Unaligned tensors only head_sizes takes.
+using Launcher = void(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
+                      bf16* out, float* lse, Workspace workspace, cudaStream_t stream);
 
 Launcher warpgroups, taking_turns, overlapped, persistent, longest_first, tile_stores,
     three_consumers, head_sizes;
@@ -56,6 +62,9 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "head sizes up to 256, each with tiles of its own; any address",
      .needs = "sm_90a"},
 };
+
+/// The bytes that any step needs at most: a counter of tickets.
+int64_t workspace_bytes(const Attention& shape);
 
 /// The largest head size of a step; all of them take multiples of 8.
 inline int64_t largest_head_size(Launcher* step) {

@@ -49,6 +49,18 @@ CUtensorMap keys_map(const Attention& shape, const bf16* tensor, int rows, const
   return map_of(tensor, shape.B * shape.NH_kv, shape.Tk, shape.HS, rows);
 }
 
+int64_t workspace_bytes(const Attention& /*shape*/) {
+  return Workspace::bytes_of<unsigned long long>(1);
+}
+
+unsigned long long* counter_from_0(const Attention& shape, const char* step, Workspace workspace,
+                                   cudaStream_t stream) {
+  require_workspace(workspace, workspace_bytes(shape), step);
+  auto* const counter = workspace.take<unsigned long long>(1);
+  CUDA_CHECK(cudaMemsetAsync(counter, 0, sizeof(*counter), stream));
+  return counter;
+}
+
 unsigned blocks_that_stay(int64_t tiles) {
   return static_cast<unsigned>(
       std::min<int64_t>(tiles, device_attribute(cudaDevAttrMultiProcessorCount)));

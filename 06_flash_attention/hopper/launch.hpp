@@ -24,6 +24,11 @@ void require_supported(const Attention& shape, const char* step, int64_t largest
 CUtensorMap queries_map(const Attention& shape, const bf16* tensor, int rows);
 CUtensorMap keys_map(const Attention& shape, const bf16* tensor, int rows, const bf16* instead);
 
+/// Where a launch counts its tickets: in the workspace, from 0 on when the stream comes to it.
+/// Throws Error when the workspace is too small.
+unsigned long long* counter_from_0(const Attention& shape, const char* step, Workspace workspace,
+                                   cudaStream_t stream);
+
 /// How many blocks have an SM each, if there is so much to do.
 unsigned blocks_that_stay(int64_t tiles);
 

@@ -26,6 +26,8 @@ namespace tutorial::flash_attention::hopper {
 struct Schedule {
   int64_t heads, tiles;  // of queries a head
   int64_t section;       // heads
+  /// The next ticket, in the workspace. The launcher begins with 0.
+  unsigned long long* next_ticket = nullptr;
 
   __host__ __device__ int64_t tickets() const { return heads * tiles; }
 

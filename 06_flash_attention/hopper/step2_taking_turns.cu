@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 }  // namespace
 
 void taking_turns(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-                  float* lse) {
+                  float* lse, Workspace, cudaStream_t stream) {
   require_supported(shape, "taking_turns", 128, q, k, v, out);
   with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
     constexpr int BYTES = aligned_bytes<Shared<D>>;
@@ -145,9 +145,9 @@ void taking_turns(const Attention& shape, const bf16* q, const bf16* k, const bf
     allow_shared_memory(kernel, BYTES, "head size", shape.HS);
     const unsigned blocks = query_blocks(shape, Br);
     if (shape.rows() * shape.HS == 0) return;
-    kernel<<<blocks, THREADS, BYTES>>>(shape, LOG2_E * score_scale(shape),
-                                       queries_map(shape, q, Br), keys_map(shape, k, Bc, q),
-                                       keys_map(shape, v, Bc, q), out, lse);
+    kernel<<<blocks, THREADS, BYTES, stream>>>(shape, LOG2_E * score_scale(shape),
+                                               queries_map(shape, q, Br), keys_map(shape, k, Bc, q),
+                                               keys_map(shape, v, Bc, q), out, lse);
     CUDA_CHECK_LAUNCH();
   });
 }

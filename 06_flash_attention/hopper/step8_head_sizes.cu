@@ -48,9 +48,6 @@ struct Shared {
   int64_t ticket[QUERY_STAGES<D>];  // whose queries these are
 };
 
-/// The next ticket. The launcher begins with 0.
-__device__ unsigned long long next_ticket;
-
 template <int D>
 __device__ __forceinline__ void make_barriers(Shared<D>& shared) {
   for (int stage = 0; stage < QUERY_STAGES<D>; ++stage) {
@@ -90,7 +87,7 @@ __device__ __forceinline__ void produce(Shared<D>& shared, const Attention& shap
                                         const CUtensorMap& k, const CUtensorMap& v) {
   Ring<STAGES> keys, values;
   for (Ring<QUERY_STAGES<D>> at;; at.next()) {
-    const int64_t ticket = static_cast<int64_t>(atomicAdd(&next_ticket, 1));
+    const int64_t ticket = static_cast<int64_t>(atomicAdd(schedule.next_ticket, 1));
     if (ticket >= schedule.tickets()) {
       put_ticket(shared, at.stage, at.parity, ticket);
       return barrier_arrive(shared.Q_full[at.stage]);
@@ -231,21 +228,19 @@ __global__ void __launch_bounds__(THREADS, 1)
 }  // namespace
 
 void head_sizes(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-                float* lse) {
+                float* lse, Workspace workspace, cudaStream_t stream) {
   if (!tensor_cores::all_aligned(q, k, v, out))
-    return tensor_cores::any_address(shape, q, k, v, out, lse);
+    return tensor_cores::any_address(shape, q, k, v, out, lse, stream);
   require_supported(shape, "head_sizes", 256, q, k, v, out);
-  if (shape.HS <= 64) return three_consumers(shape, q, k, v, out, lse);
+  if (shape.HS <= 64) return three_consumers(shape, q, k, v, out, lse, workspace, stream);
   with_padded_head_size<96, 128, 192, 256>(shape.HS, [&]<int D>() {
     constexpr int BYTES = aligned_bytes<Shared<D>>;
     const auto kernel = head_sizes_kernel<D>;
     allow_shared_memory(kernel, BYTES, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
-    const Schedule schedule = schedule_of(shape, Br);
-    void* tickets = nullptr;
-    CUDA_CHECK(cudaGetSymbolAddress(&tickets, next_ticket));
-    CUDA_CHECK(cudaMemsetAsync(tickets, 0, sizeof(next_ticket)));
-    kernel<<<blocks_that_stay(schedule.tickets()), THREADS, BYTES>>>(
+    Schedule schedule = schedule_of(shape, Br);
+    schedule.next_ticket = counter_from_0(shape, "head_sizes", workspace, stream);
+    kernel<<<blocks_that_stay(schedule.tickets()), THREADS, BYTES, stream>>>(
         shape, schedule, LOG2_E * score_scale(shape), queries_map(shape, q, Br),
         keys_map(shape, k, Bc<D>, q), keys_map(shape, v, Bc<D>, q), queries_map(shape, out, ROWS),
         lse);

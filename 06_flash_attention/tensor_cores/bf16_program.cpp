@@ -15,13 +15,6 @@ Usage with_bf16_attention(Usage own, int64_t queries_on_cpu) {
   return own;
 }
 
-void require_a_step(Table& table, const std::vector<Step<Launcher>>& steps,
-                    const Attention& shape) {
-  table.require_a_step(steps, [&](Launcher* launch) {
-    launch(without_elements(shape), nullptr, nullptr, nullptr, nullptr, nullptr);
-  });
-}
-
 void announce_bf16(Table& table, const Attention& shape) {
   const double rows = static_cast<double>(shape.rows());
   const double kv_rows = static_cast<double>(shape.B * shape.NH_kv * shape.Tk);

@@ -14,9 +14,6 @@ namespace tutorial::flash_attention::tensor_cores {
 /// queries where there is no GPU and the user does not say.
 Usage with_bf16_attention(Usage own, int64_t queries_on_cpu);
 
-/// Throws Error when no selected step can do the problem.
-void require_a_step(Table& table, const std::vector<Step<Launcher>>& steps, const Attention& shape);
-
 /// Prints the problem, whose least work is both products of the visible pairs; q, k and v read, out
 /// and lse written.
 void announce_bf16(Table& table, const Attention& shape);

@@ -19,7 +19,9 @@ int main(int argc, char** argv) try {
   const Attention shape = attention_of(options);
 
   Table table(options);
-  tensor_cores::require_a_step(table, tensor_cores::steps, shape);
+  table.require_a_step(tensor_cores::steps, [&](tensor_cores::Launcher* launch) {
+    launch(without_elements(shape), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  });
   table.symbols(symbols_of(shape));
   tensor_cores::announce_bf16(table, shape);
 
@@ -27,7 +29,7 @@ int main(int argc, char** argv) try {
   DeviceBuffer<float> lse(shape.rows());
   for (const auto& step : tensor_cores::steps) {
     const auto launch = [&](bf16* out) {
-      step.launch(shape, in.q.data(), in.k.data(), in.v.data(), out, lse.data());
+      step.launch(shape, in.q.data(), in.k.data(), in.v.data(), out, lse.data(), nullptr);
     };
     if (auto row = table.launch_bf16(step, launch, [&](float*) { lse.poison(); }))
       table.add(row, in.want.compare(row, lse.to_host()));

@@ -184,8 +184,8 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::BLOCKS_PER_SM)
 }  // namespace
 
 void any_address(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-                 float* lse) {
-  if (all_aligned(q, k, v, out)) return head_sizes(shape, q, k, v, out, lse);
+                 float* lse, cudaStream_t stream) {
+  if (all_aligned(q, k, v, out)) return head_sizes(shape, q, k, v, out, lse, stream);
   require_head_size(shape, "any_address", 256);
   with_padded_head_size<64, 128, 256>(shape.HS, [&]<int D>() {
     constexpr bool HAS_SMALL = D > 128;
@@ -194,8 +194,8 @@ void any_address(const Attention& shape, const bf16* q, const bf16* k, const bf1
       allow_shared_memory(kernel, T::BYTES, "head size", shape.HS);
       const unsigned blocks = query_blocks(shape, T::Br);
       if (shape.rows() * shape.HS == 0) return;
-      kernel<<<blocks, T::THREADS, T::BYTES>>>(shape, LOG2_E * score_scale(shape), q, k, v, out,
-                                               lse);
+      kernel<<<blocks, T::THREADS, T::BYTES, stream>>>(shape, LOG2_E * score_scale(shape), q, k, v,
+                                                       out, lse);
       CUDA_CHECK_LAUNCH();
     });
   });

@@ -133,14 +133,15 @@ __global__ void __launch_bounds__(THREADS)
 }  // namespace
 
 void swizzled(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-              float* lse) {
+              float* lse, cudaStream_t stream) {
   require_supported(shape, "swizzled", 128, q, k, v, out);
   with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
     const auto kernel = swizzled_kernel<Swizzled<D>>;
     allow_shared_memory(kernel, Swizzled<D>::BYTES, "head size", shape.HS);
     const unsigned blocks = query_blocks(shape, Br);
     if (shape.rows() * shape.HS == 0) return;
-    kernel<<<blocks, THREADS, Swizzled<D>::BYTES>>>(shape, score_scale(shape), q, k, v, out, lse);
+    kernel<<<blocks, THREADS, Swizzled<D>::BYTES, stream>>>(shape, score_scale(shape), q, k, v, out,
+                                                            lse);
     CUDA_CHECK_LAUNCH();
   });
 }

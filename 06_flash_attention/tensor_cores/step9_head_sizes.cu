@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::BLOCKS_PER_SM)
 }  // namespace
 
 void head_sizes(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-                float* lse) {
+                float* lse, cudaStream_t stream) {
   require_supported(shape, "head_sizes", 256, q, k, v, out);
   with_padded_head_size<16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256>(
       shape.HS, [&]<int D>() {
@@ -197,8 +197,8 @@ void head_sizes(const Attention& shape, const bf16* q, const bf16* k, const bf16
           allow_shared_memory(kernel, T::BYTES, "head size", shape.HS);
           const unsigned blocks = query_blocks(shape, T::Br);
           if (shape.rows() * shape.HS == 0) return;
-          kernel<<<blocks, T::THREADS, T::BYTES>>>(shape, LOG2_E * score_scale(shape), q, k, v, out,
-                                                   lse);
+          kernel<<<blocks, T::THREADS, T::BYTES, stream>>>(shape, LOG2_E * score_scale(shape), q, k,
+                                                           v, out, lse);
           CUDA_CHECK_LAUNCH();
         });
       });

@@ -30,11 +30,12 @@ inline constexpr const char* after = "q_outer";
 
 // ---- the steps
 
-/// Writes out and lse. Does nothing when out is empty. Waits for nothing. Throws Error, before any
-/// launch and for an empty out too, when the shape is invalid, the step or the device cannot do its
-/// head size, or q, k, v or out does not begin at a multiple of 16 bytes (any_address takes those).
+/// Writes out and lse in a stream. Does nothing when out is empty. Waits for nothing. Throws Error,
+/// before any launch and for an empty out too, when the shape is invalid, the step or the device
+/// cannot do its head size, or q, k, v or out does not begin at a multiple of 16 bytes (any_address
+/// takes those).
 using Launcher = void(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
-                      bf16* out, float* lse);
+                      bf16* out, float* lse, cudaStream_t stream);
 
 Launcher fragments, swizzled, waits_in_order, short_softmax, tall_tiles, masks_at_edges,
     one_barrier, lazy_rescale, head_sizes, any_address;

@@ -34,11 +34,15 @@ TEST_CASE("hopper: every step asks for what its header says", "[counts]") {
     const DeviceBuffer<bf16> q(narrowed<bf16>(p.q)), k(narrowed<bf16>(p.k)), v(narrowed<bf16>(p.v));
     DeviceBuffer<bf16> out(a.rows() * a.HS);
     DeviceBuffer<float> lse(a.rows());
+    DeviceBuffer<std::byte> memory(workspace_bytes(a));
     const bool three = step.launch == three_consumers || step.launch == head_sizes;
     const int64_t Br = three ? queries_of_block(a) : 128;
     check_asked_for(
         {{"B", a.B}, {"NH", a.NH}, {"Tq", a.Tq}, {"Tk", a.Tk}, {"HS", a.HS}, {"Br", Br}},
-        [&] { step.launch(a, q.data(), k.data(), v.data(), out.data(), lse.data()); },
+        [&] {
+          step.launch(a, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
+                      nullptr);
+        },
         {.less = hidden_bytes(a, Br, 128)}, {});
   }
 }

@@ -14,9 +14,14 @@ void check_step(const Step<Launcher>& step, const Problem& unrounded, Offsets of
   const DeviceBuffer<bf16> q(narrowed<bf16>(problem.q), of_q), k(narrowed<bf16>(problem.k), of_k),
       v(narrowed<bf16>(problem.v), of_v);
   DeviceBuffer<float> lse(shape.rows(), of_lse);
+  DeviceBuffer<std::byte> memory(workspace_bytes(shape));
   const Reference want = reference_of(problem);
   check_launch(
-      [&](bf16* out) { step.launch(shape, q.data(), k.data(), v.data(), out, lse.data()); },
+      [&](bf16* out) {
+        memory.poison();
+        step.launch(shape, q.data(), k.data(), v.data(), out, lse.data(), workspace_in(memory),
+                    nullptr);
+      },
       want.out,
       {.name = "out",
        .batch = shape.B * shape.NH,

@@ -6,6 +6,7 @@
 
 namespace tutorial::flash_attention::hopper {
 
+using tensor_cores::check_problem_in_two_streams;
 using tensor_cores::in_bf16;
 using tensor_cores::Offsets;
 using tensor_cores::reference_of;

@@ -14,7 +14,7 @@ using Catch::Matchers::MessageMatches;
 TEST_CASE("hopper: every step refuses what it cannot do, before it launches") {
   const auto step = EACH_STEP(steps);
   const auto launch = [&](const Attention& shape, const bf16* q = nullptr) {
-    step.launch(shape, q, nullptr, nullptr, nullptr, nullptr);
+    step.launch(shape, q, nullptr, nullptr, nullptr, nullptr, {}, nullptr);
   };
   const auto says = [](const std::string& text) { return MessageMatches(ContainsSubstring(text)); };
   CHECK_THROWS_MATCHES(launch({.HS = 20}), Error, says("head size 20 is no multiple of 8"));
@@ -39,9 +39,24 @@ TEST_CASE("hopper: a block a tile refuses more blocks than a grid has") {
   if (step.launch != warpgroups && step.launch != taking_turns && step.launch != overlapped) return;
   const SmallGrid grid(2, 2);
   CHECK_THROWS_MATCHES(
-      step.launch({.NH = 3, .NH_kv = 3, .HS = 8}, nullptr, nullptr, nullptr, nullptr, nullptr),
+      step.launch({.NH = 3, .NH_kv = 3, .HS = 8}, nullptr, nullptr, nullptr, nullptr, nullptr, {},
+                  nullptr),
       Error,
       MessageMatches(ContainsSubstring("3 blocks are more than the 2 that a grid can have")));
+}
+
+TEST_CASE("hopper: the steps with tickets refuse a workspace without room for the counter") {
+  const auto step = EACH_STEP(steps);
+  for (Launcher* without : {warpgroups, taking_turns, overlapped, persistent})
+    if (step.launch == without) return;
+  for (int64_t HS : {64, 72}) {  // 64 has three consumers from step 7 on
+    const Attention shape = {.Tq = 192, .Tk = 9, .HS = HS};
+    const Workspace small = {.memory = nullptr, .bytes = workspace_bytes(shape) - 1};
+    CHECK_THROWS_MATCHES(
+        step.launch(shape, nullptr, nullptr, nullptr, nullptr, nullptr, small, nullptr), Error,
+        MessageMatches(ContainsSubstring("needs a workspace of 16 bytes")));
+  }
+  CHECK(cudaGetLastError() == cudaSuccess);
 }
 
 }  // namespace

@@ -71,6 +71,18 @@ TEST_CASE("hopper: every step takes any address of lse, and tensors 16 bytes fur
              {.q = 8, .k = 16, .v = 24, .out = 40, .lse = 3});
 }
 
+TEST_CASE("hopper: every step stays in its stream, and two launches share nothing") {
+  const auto step = EACH_STEP(steps);
+  const auto check = [&](const Attention& shape, int64_t of_q) {
+    if (shape.HS > largest_head_size(step.launch)) return;
+    CAPTURE(step.name, text(shape), of_q);
+    check_problem_in_two_streams(normal_problem(shape), of_q, workspace_bytes(shape), step.launch);
+  };
+  check({.NH = 3, .Tq = 150, .Tk = 140, .HS = 64}, 0);  // three consumers from step 7 on
+  check({.NH = 2, .Tq = 130, .Tk = 140, .HS = 72}, 0);
+  if (step.launch == head_sizes) check({.Tq = 9, .Tk = 33, .HS = 24}, 1);  // not for TMA
+}
+
 TEST_CASE("hopper: every step does nothing when there is nothing to do") {
   const auto step = EACH_STEP(steps);
   check_step(step, normal_problem({.B = 0, .HS = 8}));
@@ -79,7 +91,8 @@ TEST_CASE("hopper: every step does nothing when there is nothing to do") {
   check_step(step, normal_problem({.Tq = 0, .Tk = 5, .HS = 8}));
   check_step(step, normal_problem({.Tq = 5, .Tk = 0, .HS = 8}));  // zeros
   // Without columns out is empty, and a score without terms is no score: lse is left alone.
-  step.launch({.Tq = 5, .Tk = 5, .HS = 0}, nullptr, nullptr, nullptr, nullptr, nullptr);
+  step.launch({.Tq = 5, .Tk = 5, .HS = 0}, nullptr, nullptr, nullptr, nullptr, nullptr, {},
+              nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
 }
 

@@ -18,7 +18,7 @@ std::vector<float> on_host(const bf16* from, int64_t size) {
 }  // namespace
 
 void warpgroups(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-                float* lse) {
+                float* lse, Workspace, cudaStream_t) {
   const int64_t size = shape.rows() * shape.HS, keys = shape.B * shape.NH_kv * shape.Tk * shape.HS;
   if (size == 0) return;
   std::vector<int64_t> rows;

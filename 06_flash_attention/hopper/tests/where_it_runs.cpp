@@ -17,7 +17,9 @@ TEST_CASE("part hopper runs on every GPU that the table names", "[where_it_runs]
           const int64_t size = shape.rows() * HS;
           DeviceBuffer<bf16> q(size), k(size), v(size), out(size);
           DeviceBuffer<float> lse(shape.rows());
-          launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data());
+          DeviceBuffer<std::byte> memory(workspace_bytes(shape));
+          launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
+                 nullptr);
         },
         head_size);
   };

@@ -5,7 +5,7 @@ namespace tutorial::flash_attention::tensor_cores {
 bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
   shape.B = 0;  // so that it launches nothing
   return is_device_too_small(
-      step.name, [&] { step.launch(shape, nullptr, nullptr, nullptr, nullptr, nullptr); });
+      step.name, [&] { step.launch(shape, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr); });
 }
 
 void check_step(const Step<Launcher>& step, const Problem& unrounded, Offsets offsets) {
@@ -21,7 +21,9 @@ void check_step(const Step<Launcher>& step, const Problem& unrounded, Offsets of
   DeviceBuffer<float> lse(shape.rows(), of_lse);
   const Reference want = reference_of(problem);
   check_launch(
-      [&](bf16* out) { step.launch(shape, q.data(), k.data(), v.data(), out, lse.data()); },
+      [&](bf16* out) {
+        step.launch(shape, q.data(), k.data(), v.data(), out, lse.data(), nullptr);
+      },
       want.out,
       {.name = "out",
        .batch = shape.B * shape.NH,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/data/narrow.hpp"
+#include "common/testing/two_streams.hpp"
 #include "tensor_cores/tensor_cores.hpp"
 #include "tests/attention_problems.hpp"
 
@@ -34,5 +35,22 @@ void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offs
 /// With the causal mask and without.
 void check_both(const Step<Launcher>& step, Attention shape,
                 const std::function<Problem(const Attention&)>& make);
+
+/// The launches of a step in two streams: out, and lse behind it. q begins `of_q` elements further.
+/// launch(shape, q, k, v, out, lse, workspace, stream) is the step's.
+template <class Launch>
+void check_problem_in_two_streams(const Problem& problem, int64_t of_q, int64_t workspace_bytes,
+                                  const Launch& launch) {
+  const Attention& shape = problem.shape;
+  const DeviceBuffer<bf16> q(narrowed<bf16>(problem.q), of_q), k(narrowed<bf16>(problem.k)),
+      v(narrowed<bf16>(problem.v));
+  const int64_t size = shape.rows() * shape.HS;  // in bytes a multiple of 16
+  check_in_two_streams<bf16>(size + 2 * shape.rows(), workspace_bytes,
+                             [&](bf16* out, Workspace workspace, cudaStream_t stream) {
+                               float* const lse = reinterpret_cast<float*>(out + size);
+                               launch(shape, q.data(), k.data(), v.data(), out, lse, workspace,
+                                      stream);
+                             });
+}
 
 }  // namespace tutorial::flash_attention::tensor_cores

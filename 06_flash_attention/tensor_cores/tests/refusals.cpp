@@ -16,7 +16,7 @@ TEST_CASE("tensor cores: every step refuses what it cannot do, before it launche
   const bool any = step.launch == any_address;
   const auto* odd = reinterpret_cast<const bf16*>(uintptr_t{258});  // never read
   const auto launch = [&](const Attention& shape, const bf16* q = nullptr) {
-    step.launch(shape, q, nullptr, nullptr, nullptr, nullptr);
+    step.launch(shape, q, nullptr, nullptr, nullptr, nullptr, nullptr);
   };
   CHECK_THROWS_MATCHES(launch({.HS = 20}, any ? odd : nullptr), Error,
                        MessageMatches(ContainsSubstring("head size 20 is no multiple of 8")));
@@ -39,7 +39,8 @@ TEST_CASE("tensor cores: every step refuses more blocks than a grid has") {
   if (is_too_large_here(step, {.HS = 8})) return;
   const SmallGrid grid(2, 2);
   CHECK_THROWS_MATCHES(
-      step.launch({.NH = 3, .NH_kv = 3, .HS = 8}, nullptr, nullptr, nullptr, nullptr, nullptr),
+      step.launch({.NH = 3, .NH_kv = 3, .HS = 8}, nullptr, nullptr, nullptr, nullptr, nullptr,
+                  nullptr),
       Error,
       MessageMatches(ContainsSubstring("3 blocks are more than the 2 that a grid can have")));
 }

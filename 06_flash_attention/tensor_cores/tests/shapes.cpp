@@ -52,7 +52,7 @@ int64_t blocks_of(const Step<Launcher>& step, int64_t HS) {
   DeviceBuffer<bf16> out(128 * HS);
   DeviceBuffer<float> lse(128);
   start_profile();
-  step.launch(shape, zeros.data(), zeros.data(), zeros.data(), out.data(), lse.data());
+  step.launch(shape, zeros.data(), zeros.data(), zeros.data(), out.data(), lse.data(), nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   const KernelProfile kernel = take_profile(false).back();
   return device_has_clock() ? kernel.takes.blocks : kernel.blocks;
@@ -100,6 +100,21 @@ TEST_CASE("tensor cores: every step takes more heads than a grid has blocks in y
   check_step(step, normal_problem({.B = 2, .NH = 32769, .NH_kv = 3, .Tq = 1, .Tk = 1, .HS = 8}));
 }
 
+TEST_CASE("tensor cores: every step stays in its stream, and two launches share nothing") {
+  const auto step = EACH_STEP(steps);
+  const auto check = [&](const Attention& shape, int64_t of_q) {
+    if (shape.HS > largest_head_size(step.launch) || is_too_large_here(step, shape)) return;
+    CAPTURE(step.name, text(shape), of_q);
+    check_problem_in_two_streams(
+        normal_problem(shape), of_q, 0,
+        [&](const Attention& x, const bf16* q, const bf16* k, const bf16* v, bf16* out, float* lse,
+            Workspace, cudaStream_t stream) { step.launch(x, q, k, v, out, lse, stream); });
+  };
+  check({.NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = 24}, 0);
+  check({.Tq = 9, .Tk = 33, .HS = 136}, 0);
+  if (step.launch == any_address) check({.Tq = 9, .Tk = 33, .HS = 24}, 1);
+}
+
 TEST_CASE("tensor cores: every step does nothing when there is nothing to do") {
   const auto step = EACH_STEP(steps);
   check_step(step, normal_problem({.B = 0, .HS = 8}));
@@ -108,7 +123,7 @@ TEST_CASE("tensor cores: every step does nothing when there is nothing to do") {
   check_step(step, normal_problem({.Tq = 0, .Tk = 5, .HS = 8}));
   check_step(step, normal_problem({.Tq = 5, .Tk = 0, .HS = 8}));  // zeros
   // Without columns out is empty, and a score without terms is no score: lse is left alone.
-  step.launch({.Tq = 5, .Tk = 5, .HS = 0}, nullptr, nullptr, nullptr, nullptr, nullptr);
+  step.launch({.Tq = 5, .Tk = 5, .HS = 0}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
 }
 

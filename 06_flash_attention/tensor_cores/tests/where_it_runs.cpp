@@ -17,7 +17,7 @@ TEST_CASE("part tensor_cores runs on every GPU that the table names", "[where_it
           const int64_t size = shape.rows() * HS;
           DeviceBuffer<bf16> q(size), k(size), v(size), out(size);
           DeviceBuffer<float> lse(shape.rows());
-          launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data());
+          launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), nullptr);
         },
         head_size);
   };
