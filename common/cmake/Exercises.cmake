@@ -1,17 +1,19 @@
-# tutorial_exercises(): the exercises of a chapter, each a folder exercises/<number>_<name>/ (CONTRIBUTING.md says
-# what is in it). Its tests are compiled once, and linked with each version of the kernel:
+# tutorial_exercises(): the exercises of a chapter or a part, each a folder exercises/<number>_<name>/ (CONTRIBUTING.md
+# says what is in it). Its tests are compiled once, and linked with each version of the kernel:
 #
-#   <chapter>_exercise_<name>_skeleton   as it is shipped: it compiles, and fails
-#   <chapter>_exercise_<name>_solution   passes
-#   <chapter>_exercise_<name>_mine       the learner's, once ./learn exercise has made mine.cu; no part of `all`
-function(tutorial_exercises chapter)
+#   <ladder>_exercise_<name>_skeleton   as it is shipped: it compiles, and fails
+#   <ladder>_exercise_<name>_solution   passes
+#   <ladder>_exercise_<name>_mine       the learner's, once ./learn exercise has made mine.cu; no part of `all`
+#
+# In CTest it has its name in commands, 02/transpose; a part's, too: 02/fragments.
+function(tutorial_exercises ladder)
   file(GLOB tests CONFIGURE_DEPENDS exercises/*/tests.cpp)
   file(GLOB mine CONFIGURE_DEPENDS exercises/*/mine.cu)
   foreach(test IN LISTS tests)
     get_filename_component(folder "${test}" DIRECTORY)
     get_filename_component(name "${folder}" NAME)
     string(REGEX REPLACE "^[0-9]+_" "" short "${name}")
-    set(base "${chapter}_exercise_${short}")
+    set(base "${ladder}_exercise_${short}")
     add_library(${base}_tests OBJECT "${test}")
     target_link_libraries(${base}_tests PRIVATE tutorial_testing)
     target_compile_options(${base}_tests PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-O0;-g1>")
@@ -36,13 +38,13 @@ function(tutorial_exercises chapter)
       set_target_properties(${base}_mine PROPERTIES EXCLUDE_FROM_ALL ON)
     endif()
 
-    string(REGEX REPLACE "_.*" "/${short}" of_chapter "${chapter}")
-    add_test(NAME "exercise ${of_chapter}: the solution passes" COMMAND ${base}_solution)
-    add_test(NAME "exercise ${of_chapter}: as shipped it fails" COMMAND ${base}_skeleton)
-    set_tests_properties("exercise ${of_chapter}: the solution passes"
-      "exercise ${of_chapter}: as shipped it fails" PROPERTIES LABELS exercises TIMEOUT 120)
+    string(REGEX REPLACE "_.*" "/${short}" word "${ladder}")
+    add_test(NAME "exercise ${word}: the solution passes" COMMAND ${base}_solution)
+    add_test(NAME "exercise ${word}: as shipped it fails" COMMAND ${base}_skeleton)
+    set_tests_properties("exercise ${word}: the solution passes"
+      "exercise ${word}: as shipped it fails" PROPERTIES LABELS exercises TIMEOUT 120)
     # By a check that failed: a crash would not say so.
-    set_tests_properties("exercise ${of_chapter}: as shipped it fails" PROPERTIES
+    set_tests_properties("exercise ${word}: as shipped it fails" PROPERTIES
       PASS_REGULAR_EXPRESSION "test cases failed, [1-9][0-9]* of")
   endforeach()
 endfunction()

@@ -169,7 +169,6 @@ function(tutorial_chapter)
   get_filename_component(name "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
   tutorial_ladder(${name} ${name} ${ARGN})
   target_include_directories(${name}_steps PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")  # its parts say "hopper/tiles.cuh"
-  tutorial_exercises(${name})
   file(GLOB parts CONFIGURE_DEPENDS */CMakeLists.txt)
   foreach(part IN LISTS parts)
     get_filename_component(part "${part}" DIRECTORY)
@@ -219,6 +218,7 @@ function(tutorial_ladder name label)
     target_compile_definitions(${name}_tests PRIVATE TUTORIAL_PROGRAM="$<TARGET_FILE:${name}>"
       TUTORIAL_STAND_IN="$<TARGET_FILE:${name}_stand_in>")
   endif()
+  tutorial_exercises(${name})
   if(TUTORIAL_BACKEND STREQUAL "cpu")
     tutorial_mistakes(${name} ${label})
     # Every kernel once more with blocks and threads in another order: what is right in one order only shows.

@@ -57,12 +57,15 @@ class Tool(unittest.TestCase):
         for name in ("exercises.py", "project.py"):
             shutil.copy(ROOT / "common/tools" / name, tools)
         for name in ("01_one/exercises/1_easy", "01_one/exercises/2_hard", "02_two/exercises/1_other"):
-            folder = self.root / name
-            folder.mkdir(parents=True)
-            (folder / "task.md").write_text("# The title\n\nDo it.\n" +
-                                            "".join(f"\n## Hint {n}\n\nHelp {n}.\n" for n in (1, 2, 3)))
-            (folder / "skeleton.cu").write_text("void f() {\n  // ---- your code\n  // ----\n}\n")
-            (folder / "solution.cu").write_text("void f() {\n  // ---- your code\n  answer();\n  // ----\n}\n")
+            self.make_exercise(name)
+
+    def make_exercise(self, name):
+        folder = self.root / name
+        folder.mkdir(parents=True)
+        (folder / "task.md").write_text("# The title\n\nDo it.\n" +
+                                        "".join(f"\n## Hint {n}\n\nHelp {n}.\n" for n in (1, 2, 3)))
+        (folder / "skeleton.cu").write_text("void f() {\n  // ---- your code\n  // ----\n}\n")
+        (folder / "solution.cu").write_text("void f() {\n  // ---- your code\n  answer();\n  // ----\n}\n")
 
     def run_tool(self, *words, status=0, answer=""):
         run = subprocess.run([sys.executable, self.root / "common/tools/exercises.py", *words], input=answer,
@@ -75,7 +78,7 @@ class Tool(unittest.TestCase):
 
     def test_begin_makes_the_file_once(self):
         said = self.run_tool("begin")
-        self.assertIn("01_one 1_easy\n", said)
+        self.assertIn("01_one/exercises/1_easy\n", said)
         self.assertIn("Do it.", said)
         self.mine().write_text("edited")
         self.assertNotIn("Do it.", self.run_tool("begin"))
@@ -84,15 +87,32 @@ class Tool(unittest.TestCase):
     def test_the_next_one_comes_after_it_is_solved(self):
         self.run_tool("begin")
         self.assertIn("next: ./learn exercise 01/hard", self.run_tool("solved", "01/easy"))
-        self.assertIn("01_one 2_hard\n", self.run_tool("begin"))
+        self.assertIn("01_one/exercises/2_hard\n", self.run_tool("begin"))
         self.assertIn("✓ 01/easy", self.run_tool("progress"))
         self.assertIn("… 01/hard", self.run_tool("progress"))
-        self.assertIn("02_two 1_other\n", self.run_tool("begin", "2"))
-        self.assertIn("02_two 1_other\n", self.run_tool("begin"))  # the one begun last
+        self.assertIn("02_two/exercises/1_other\n", self.run_tool("begin", "2"))
+        self.assertIn("02_two/exercises/1_other\n", self.run_tool("begin"))  # the one begun last
         self.run_tool("solved", "other")
         self.assertIn("that was the last one", self.run_tool("solved", "hard"))
         self.assertIn("all exercises are solved", self.run_tool("begin", status=2))
-        self.assertIn("01_one 1_easy\n", self.run_tool("begin", "easy"))
+        self.assertIn("01_one/exercises/1_easy\n", self.run_tool("begin", "easy"))
+
+    def test_an_exercise_of_a_part(self):
+        self.make_exercise("01_one/fast/exercises/1_inner")
+        for part in ("fast", "none"):
+            (self.root / "01_one" / part).mkdir(exist_ok=True)
+            (self.root / "01_one" / part / "step1_a.cu").write_text("")
+        folder = "01_one/fast/exercises/1_inner\n"
+        for name in ("inner", "01/inner", "01_one/inner", "01/fast/inner", "01_one/fast/inner", "01/fast"):
+            self.assertIn(folder, self.run_tool("begin", name))
+        self.assertIn("… 01/inner", self.run_tool("progress"))
+        self.assertIn("01 has the exercises 01/easy, 01/hard, 01/inner: name one", self.run_tool("hint", "01", status=2))
+        self.assertIn("there is no exercise '01/fast/easy'", self.run_tool("hint", "01/fast/easy", status=2))
+        self.assertIn("01/none has no exercises", self.run_tool("begin", "01/none", status=2))
+        self.run_tool("solved", "easy")
+        self.assertIn("next: ./learn exercise 01/inner", self.run_tool("solved", "hard"))  # the parts' come last
+        self.assertIn("next: ./learn exercise 02/other", self.run_tool("solved", "inner"))
+        self.assertIn("every exercise of 01_one/fast is solved", self.run_tool("begin", "01/fast", status=2))
 
     def test_hints_grow(self):
         for number in (1, 2, 3):

@@ -237,10 +237,11 @@ class Break(Project):
         self.assertEqual(["broken/mine"], self.files("broken"))
 
     def test_what_it_makes(self):
+        self.write("01_a/exercises/1_one/task.md", "")  # what no one looks for a mistake in is not copied
         self.learn(0, "broken/ is now a copy of 01_a", "break", "--seed", "4", "01")
         self.assertEqual(STEP1.replace("__syncthreads();", ""), self.read("broken/step1.cu"))
         self.assertEqual(["broken/.mistake"] + [name.replace("01_a", "broken") for name in self.files("01_a")
-                                                if not name.endswith("mistakes.txt")], self.files("broken"))
+                                                if not name.endswith(("mistakes.txt", "task.md"))], self.files("broken"))
         for name in self.files("broken"):
             self.assertNotIn("mistake", self.read(name))
         self.learn(0, "this mistake: the mistake first", "break", "--reveal")

@@ -35,7 +35,7 @@ def make(mistake):
     shutil.rmtree(BROKEN, ignore_errors=True)
     for name in files_of(mistake.chapter):
         original, copy = mistake.chapter / name, BROKEN / name
-        if original.name != "mistakes.txt":
+        if original.name != "mistakes.txt" and "exercises" not in name.split("/"):
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(mistake.changed_text().encode() if original == mistake.file() else original.read_bytes())
     SECRET.write_bytes(base64.encodebytes(f"{checksum()}\n{revelation(mistake)}".encode()))

@@ -53,8 +53,8 @@ def tests_of(name):
     """The test program of a room, of a chapter, of a part, "02_tiled_matmul/hopper", or of an exercise,
     "02/transpose", with our solution."""
     if "/" in name and not (project.ROOT / name).is_dir():
-        number, short = name.split("/")
-        return next(project.ROOT.glob(f"build/gpu/{number}_*/exercises/*_{short}/solution"))
+        folder = next(one.folder for one in exercises.exercises() if one.name == name)
+        return project.ROOT / "build/gpu" / folder.relative_to(project.ROOT) / "solution"
     return project.ROOT / "build/gpu" / (name if name[0].isdigit() else "common") / f"{name.replace('/', '_')}_tests"
 
 

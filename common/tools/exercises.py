@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """What ./learn's commands for the exercises do besides building: which one, its text, hints, progress.
 
-  exercises.py begin [NAME]      prints the chapter's folder and the exercise's; makes mine.cu, and shows the task
+  exercises.py begin [NAME]      prints the exercise's folder; makes mine.cu, and shows the task
   exercises.py solved NAME       remembers that it is solved, and says what comes next
   exercises.py hint [NAME]       the next of its three hints
   exercises.py progress          the list
   exercises.py reset NAME        mine.cu as it was shipped; asks first, or takes --yes
   exercises.py solution [NAME]   how we filled the gap, once it is solved or with --yes
 
-NAME is transpose or 02/transpose; `begin` also takes a chapter, for its next one. Without NAME: the one begun last, or
-the first that is not solved. What a learner has done is in .learn/exercises.json and in mine.cu. CONTRIBUTING.md says
+NAME is transpose or 02/transpose, wherever in the chapter it is: in a part's folder, too. `begin` also takes a chapter
+or a part, for its next one. Without NAME: the one begun last, or the first that is not solved. What a learner has done is in .learn/exercises.json and in mine.cu. CONTRIBUTING.md says
 what an exercise's folder holds."""
 import json
 import os
@@ -24,11 +24,12 @@ GAP = re.compile(r"( *// ---- your code[^\n]*\n)(.*?)( *// ----\n)", re.S)  # in
 
 
 class Exercise:
-    """A folder NN_chapter/exercises/2_transpose."""
+    """A folder NN_chapter/exercises/2_transpose, or NN_chapter/part/exercises/1_fragments."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.chapter = folder.parents[1].name
+        self.ladder = folder.parents[1]  # a chapter, or a part of one
+        self.chapter = project.label(self.ladder).partition("/")[0]
         self.short = folder.name.partition("_")[2]
         self.name = f"{self.chapter[:2]}/{self.short}"
         self.mine = folder / "mine.cu"
@@ -36,10 +37,16 @@ class Exercise:
         self.title, self.text = sections[1], sections[2].strip()
         self.hints = [text.strip() for text in sections[4::2]]
 
+    def is_called(self, word):
+        """By its short name, or with what it is in before it: the chapter, or the chapter and the part."""
+        places = [self.ladder, project.ROOT / self.chapter]
+        return word in [self.short] + [f"{name(place)}/{self.short}"
+                                       for place in places for name in (project.short_name, project.label)]
+
 
 def exercises():
-    """In their order: the chapters', and from easy to hard."""
-    return [Exercise(folder.parent) for folder in sorted(project.ROOT.glob("[0-9][0-9]_*/exercises/*/task.md"))]
+    """In their order: the chapters', each before its parts', and from easy to hard."""
+    return [Exercise(task.parent) for ladder in project.ladders() for task in sorted(ladder.glob("exercises/*/task.md"))]
 
 
 def read_state():
@@ -56,7 +63,14 @@ def write_state(state):
     new.replace(STATE)  # all of it or nothing
 
 
-def choose(words, state, takes_chapter=False):
+def find_place(word):
+    """The folder of chapter 02, or of part 02/tensor_cores; or None."""
+    number, _, part = word.partition("/")
+    chapter = project.find_chapter(number)
+    return chapter / part if chapter and part in ["", *project.parts(chapter)] else None
+
+
+def choose(words, state, takes_place=False):
     """The exercise that is meant."""
     everything = exercises()
     word = words[0].rstrip("/") if words else ""
@@ -64,17 +78,17 @@ def choose(words, state, takes_chapter=False):
         of_state = [one for one in everything if one.name == state["current"] and one.name not in state["solved"]]
         left = of_state or [one for one in everything if one.name not in state["solved"]]
         return left[0] if left else project.die("all exercises are solved; ./learn progress lists them")
-    found = [one for one in everything if word in (one.short, one.name, f"{one.chapter}/{one.short}")]
+    found = [one for one in everything if one.is_called(word)]
     if len(found) == 1:
         return found[0]
-    chapter = project.find_chapter(word)
-    if chapter and not takes_chapter:
-        names = ", ".join(one.name for one in everything if one.chapter == chapter.name)
-        project.die(f"chapter {word} has the exercises {names}: name one")
-    if chapter:
-        of_chapter = [one for one in everything if one.chapter == chapter.name]
-        left = [one for one in of_chapter if one.name not in state["solved"]]
-        return left[0] if left else project.die(f"all {len(of_chapter)} exercises of {chapter.name} are solved; "
+    if place := find_place(word):
+        of_place = [one for one in everything if place in one.folder.parents]
+        if not of_place:
+            project.die(f"{word} has no exercises; ./learn progress lists them all")
+        if not takes_place:
+            project.die(f"{word} has the exercises {', '.join(one.name for one in of_place)}: name one")
+        left = [one for one in of_place if one.name not in state["solved"]]
+        return left[0] if left else project.die(f"every exercise of {project.label(place)} is solved; "
                                                 "name one to run it again")
     known = [one.name for one in everything] + [one.short for one in everything]
     return project.die(f"there is no exercise '{word}'; {project.did_you_mean(word, known)}./learn progress lists them")
@@ -92,7 +106,7 @@ def progress(state, say=print):
 
 def begin(words):
     state = read_state()
-    one = choose(words, state, takes_chapter=True)
+    one = choose(words, state, takes_place=True)
     if not one.mine.exists():
         if not words:
             progress(state, project.say)
@@ -101,7 +115,7 @@ def begin(words):
     folder = os.path.relpath(one.folder, project.ROOT)
     project.say(f"{one.name}: edit {folder}/mine.cu; what is asked for stands in its exercise.hpp, tests.cpp and task.md.")
     write_state(state | {"current": one.name})
-    print(one.chapter, one.folder.name)
+    print(folder)
 
 
 def solved(words):
