@@ -8,7 +8,7 @@
 #include "common/backend/launch_trace.hpp"
 #include "common/backend/profile.hpp"
 #include "common/kernel/cluster.cuh"
-#include "common/simulator/device.hpp"
+#include "common/simulator/device/device.hpp"
 #include "common/simulator/tests/only_cpu/outcome.hpp"
 
 using namespace tutorial;

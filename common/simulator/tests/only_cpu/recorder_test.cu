@@ -11,7 +11,7 @@
 #include "common/data/device_buffer.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/mma.cuh"
-#include "common/simulator/kernel_parameters.hpp"
+#include "common/simulator/translate/kernel_parameters.hpp"
 
 using namespace tutorial;
 using What = TraceEvent::What;

@@ -1,5 +1,5 @@
 // The rules for sectors and bank conflicts against what a GPU's counters said of the same accesses.
-#include "common/simulator/warp_request.hpp"
+#include "common/simulator/count/warp_request.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
