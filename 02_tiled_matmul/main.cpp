@@ -25,10 +25,11 @@ int main(int argc, char** argv) try {
   Table table(options);
   table.symbols({{"M", M}, {"N", N}, {"K", K}});
   const double m = M, n = N, k = K;
-  const double scratch = any_shape::workspace_bytes({M, N, K}, nullptr);  // for a B that is aligned
+  const int64_t bytes =
+      any_shape::workspace_bytes({M, N, K}, nullptr);  // of the goal, B is aligned
   table.problem("C[" + shape_text({M, N}) + "] = A[" + shape_text({M, K}) + "] · B[" +
                     shape_text({K, N}) + "], fp32",
-                {.flop = 2 * m * n * k, .bytes = 4 * (m * k + k * n + m * n)}, {M, N}, scratch);
+                {.flop = 2 * m * n * k, .bytes = 4 * (m * k + k * n + m * n)}, {M, N}, bytes);
 
   // The whole result where the host can afford a reference. Else some rows of it, from all over C,
   // and the other rows by their sums with random signs.
@@ -47,7 +48,7 @@ int main(int argc, char** argv) try {
   for (const auto& step : steps)
     if (auto row = table.launch(step, [&](float* C) { step.launch(a, b, C, M, N, K); }))
       table.add(row, check(row));
-  DeviceBuffer<std::byte> memory(any_shape::workspace_bytes({M, N, K}, b));
+  DeviceBuffer<std::byte> memory(bytes);
   const auto goal = [&](float* C) {
     any_shape::few_rows({M, N, K}, a, b, C, workspace_in(memory), nullptr);
   };

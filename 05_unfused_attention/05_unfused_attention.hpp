@@ -73,7 +73,7 @@ void unpermute(const Attention& attention, const float* vaccum, float* out);
 
 // ---- the steps: out (B, T, C) from qkv
 
-using Launcher = void(const Attention& attention, const float* qkv, Workspace& workspace,
+using Launcher = void(const Attention& attention, const float* qkv, StageWorkspace& workspace,
                       float* out);
 Launcher unfused, fused_softmax, strided, row_in_registers;
 
@@ -119,7 +119,7 @@ inline HeadPointers six_arrays(float** first, int64_t apart) {
 /// Throws Error for more channels than cuBLAS's int can step over.
 void require_strides(const Attention& attention);
 /// Step 3: the workspace's pointers, filled in.
-HeadPointers locate(const Attention& attention, const float* qkv, Workspace& workspace,
+HeadPointers locate(const Attention& attention, const float* qkv, StageWorkspace& workspace,
                     float* scores, float* weights, float* out);
 /// Step 3: the scores of a strip, times `factor`.
 void strided_scores(const Attention& attention, const CublasHandle& blas, const HeadPointers& at,

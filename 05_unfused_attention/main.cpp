@@ -29,7 +29,7 @@ int main(int argc, char** argv) try {
   const Expected want = attention_reference(a, input_qkv.host(), rows);
 
   const float* qkv = input_qkv.device();
-  unfused_attention::Workspace workspace(a);
+  StageWorkspace workspace(a);
   for (const auto& step : steps) {
     if (!options.selected(step.name)) continue;
     for (const Stage& stage : stages_above(step, a, input_qkv, workspace, options.seed())) {

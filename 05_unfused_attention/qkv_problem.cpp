@@ -53,7 +53,7 @@ Attention attention_of(const Options& options) {
 void require_a_step(Table& table, const std::vector<Step<Launcher>>& steps, const Attention& a) {
   Attention nothing = a;
   nothing.B = 0;
-  Workspace none(nothing);
+  StageWorkspace none(nothing);
   table.require_a_step(steps, [&](Launcher* launch) { launch(nothing, nullptr, none, nullptr); });
 }
 

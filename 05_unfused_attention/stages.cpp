@@ -12,7 +12,7 @@ namespace {
 struct Of {
   const Attention& a;
   Input& input;
-  Workspace& w;
+  StageWorkspace& w;
   uint64_t seed;
 
   double elements() const { return static_cast<double>(a.elements()); }
@@ -174,7 +174,7 @@ Stage stage_in_registers(Of of) {
 }  // namespace
 
 std::vector<Stage> stages_above(const Step<Launcher>& step, const Attention& attention, Input& qkv,
-                                Workspace& workspace, uint64_t seed) {
+                                StageWorkspace& workspace, uint64_t seed) {
   const Of of{attention, qkv, workspace, seed};
   if (attention.elements() == 0) return {};
   if (step.launch == &unfused) return six_stages(of);

@@ -20,6 +20,6 @@ struct Stage {
 /// The stages that stand above a step: those that no step before it has. They refer to all of the
 /// arguments. Of large outputs as many rows are compared as the host can afford.
 std::vector<Stage> stages_above(const Step<Launcher>& step, const Attention& attention, Input& qkv,
-                                Workspace& workspace, uint64_t seed);
+                                StageWorkspace& workspace, uint64_t seed);
 
 }  // namespace tutorial::unfused_attention

@@ -9,7 +9,7 @@
 
 namespace tutorial::unfused_attention {
 
-void unfused(const Attention& a, const float* qkv, Workspace& w, float* out) {
+void unfused(const Attention& a, const float* qkv, StageWorkspace& w, float* out) {
   require_supported(a);
   if (a.elements() == 0) return;
   permute(a, qkv, w.q.data(), w.k.data(), w.v.data());

@@ -60,7 +60,7 @@ void scale_mask_softmax(const Attention& a, const float* preatt, float* att) {
   CUDA_CHECK_LAUNCH();
 }
 
-void fused_softmax(const Attention& a, const float* qkv, Workspace& w, float* out) {
+void fused_softmax(const Attention& a, const float* qkv, StageWorkspace& w, float* out) {
   require_supported(a);
   if (a.elements() == 0) return;
   permute(a, qkv, w.q.data(), w.k.data(), w.v.data());

@@ -39,7 +39,7 @@ __global__ void locate_kernel(HeadPointers to, const float* qkv, float* scores, 
 
 }  // namespace
 
-HeadPointers locate(const Attention& a, const float* qkv, Workspace& w, float* scores,
+HeadPointers locate(const Attention& a, const float* qkv, StageWorkspace& w, float* scores,
                     float* weights, float* out) {
   const int64_t n = a.heads();
   const HeadPointers to = six_arrays(w.pointers.data(), n);
@@ -63,7 +63,7 @@ void strided_values(const Attention& a, const CublasHandle& blas, const HeadPoin
                           strip.keys, at.v, 3 * a.C, 0.0f, at.out, a.C);
 }
 
-void strided(const Attention& a, const float* qkv, Workspace& w, float* out) {
+void strided(const Attention& a, const float* qkv, StageWorkspace& w, float* out) {
   require_supported(a);
   require_strides(a);
   if (a.elements() == 0) return;

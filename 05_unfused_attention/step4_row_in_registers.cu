@@ -148,7 +148,7 @@ void masked_softmax(const Attention& a, const Strip& strip, float* scores, cudaS
   launch_again(a, strip, scores, stream);
 }
 
-void row_in_registers(const Attention& a, const float* qkv, Workspace& w, float* out) {
+void row_in_registers(const Attention& a, const float* qkv, StageWorkspace& w, float* out) {
   require_supported(a);
   require_strides(a);
   if (a.elements() == 0) return;

@@ -11,7 +11,7 @@ double workspace_bytes(const Attention& a) {
          48 * heads;
 }
 
-Workspace::Workspace(const Attention& a)
+StageWorkspace::StageWorkspace(const Attention& a)
     : blas(a.precision()),
       q(a.elements()),
       k(a.elements()),

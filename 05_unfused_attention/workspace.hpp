@@ -14,8 +14,8 @@ struct Resources;
 }
 
 /// The tensors between the stages, and cuBLAS's handle. Allocates workspace_bytes().
-struct Workspace {
-  explicit Workspace(const Attention& attention);
+struct StageWorkspace {
+  explicit StageWorkspace(const Attention& attention);
 
   CublasHandle blas;
   DeviceBuffer<float> q, k, v;                    // (B, NH, T, HS)

@@ -31,7 +31,7 @@ class Chapter05 {
 
  private:
   unfused_attention::Attention same_;
-  unfused_attention::Workspace workspace_;
+  unfused_attention::StageWorkspace workspace_;
   const float* q_;
   DeviceBuffer<float> k_, v_, qkv_;
 };

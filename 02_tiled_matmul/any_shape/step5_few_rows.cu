@@ -116,7 +116,9 @@ void few_rows(const ScaledProduct& product, const float* A, const float* B, floa
   const int64_t count = parts_of_few_rows(N, K, multiprocessors());
   float* parts = count > 1 ? workspace.take<float>(floats_of_parts(product, count)) : nullptr;
   if (parts == nullptr) return kernel(product, A, B, C, 1, stream);
-  kernel({M, N, K}, A, B, parts, count, stream);  // with alpha = 1 and beta = 0
+  ScaledProduct sums = product;
+  sums.alpha = 1, sums.beta = 0;  // those of C come when the parts are added
+  kernel(sums, A, B, parts, count, stream);
   add_parts(product, parts, C, count, stream);
 }
 

@@ -39,13 +39,13 @@ __global__ void locate_strips_kernel(HeadPointers to, const float* qkv, float* s
 
 }  // namespace
 
-Resources& resources(Workspace& w) {
+Resources& resources(StageWorkspace& w) {
   if (!w.for_strips) w.for_strips = std::make_shared<Resources>();
   return *w.for_strips;
 }
 
 std::vector<HeadPointers> locate_strips(const Attention& a, const Cut& cut, const float* qkv,
-                                        Workspace& w, float* out) {
+                                        StageWorkspace& w, float* out) {
   const int64_t strips = ceil_div(a.T, cut.height), n = a.heads() * strips;
   DeviceBuffer<float*>& pointers = resources(w).pointers;
   if (pointers.size() < 6 * n) pointers = DeviceBuffer<float*>(6 * n);

@@ -68,7 +68,7 @@ int main(int argc, char** argv) try {
   };
 
   const float* qkv = input_qkv.device();
-  unfused_attention::Workspace workspace(a);
+  StageWorkspace workspace(a);
   for (const auto& step : strips::steps) {
     const Cut cut = cut_of(a, step);
     table.symbols(symbols_of(a, cut));

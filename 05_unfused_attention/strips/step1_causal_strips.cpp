@@ -11,7 +11,7 @@
 
 namespace tutorial::unfused_attention::strips {
 
-void causal_strips(const Attention& a, const float* qkv, Workspace& w, float* out) {
+void causal_strips(const Attention& a, const float* qkv, StageWorkspace& w, float* out) {
   require_supported(a);
   require_strides(a);
   if (a.elements() == 0) return;

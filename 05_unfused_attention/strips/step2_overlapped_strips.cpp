@@ -32,7 +32,7 @@ void StripStream::end() {
   CUDA_CHECK(cudaStreamWaitEvent(nullptr, event));
 }
 
-void overlapped_strips(const Attention& a, const float* qkv, Workspace& w, float* out) {
+void overlapped_strips(const Attention& a, const float* qkv, StageWorkspace& w, float* out) {
   require_supported(a);
   require_strides(a);
   if (a.elements() == 0) return;

@@ -65,11 +65,11 @@ struct Resources {
   std::vector<std::unique_ptr<StripStream>> streams;  // of step 2
 };
 /// The workspace's; made by the first call.
-Resources& resources(Workspace& workspace);
+Resources& resources(StageWorkspace& workspace);
 
 /// Where each head's matrices begin, for each strip (locate.cu). Weights lie where scores do.
 std::vector<HeadPointers> locate_strips(const Attention& attention, const Cut& cut,
-                                        const float* qkv, Workspace& workspace, float* out);
+                                        const float* qkv, StageWorkspace& workspace, float* out);
 
 // ---- the steps: out (B, T, C) from qkv (B, T, 3, NH, HS), as the chapter's
 

@@ -75,7 +75,7 @@ TEST_CASE("strips ask for what the headers of their kernels say", "[counts]") {
     for (const Strip& strip : strips) written += a.heads() * strip.queries * strip.keys;
     const DeviceBuffer<float> qkv(values_for(a));
     DeviceBuffer<float> out(a.elements());
-    Workspace workspace(a);
+    StageWorkspace workspace(a);
     check_asked_for({{"B", a.B},
                      {"NH", a.NH},
                      {"seen", a.seen()},

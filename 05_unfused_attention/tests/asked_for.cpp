@@ -20,7 +20,7 @@ TEST_CASE("every step's kernels ask for what their headers say", "[counts]") {
       CAPTURE(step.name, a.T, a.causal);
       const DeviceBuffer<float> qkv(values_for(a));
       DeviceBuffer<float> out(a.elements());
-      Workspace workspace(a);
+      StageWorkspace workspace(a);
       // "up to 12 a row more, where rows are read 16 bytes at a time"
       const bool wide = step.launch == &row_in_registers && a.T % 4 == 0;
       check_asked_for({{"B", a.B},

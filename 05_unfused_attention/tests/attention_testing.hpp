@@ -102,7 +102,7 @@ inline void check_pipeline(const Step<Launcher>& step, const Attention& a,
                  << (a.causal ? ", causal" : ", full") << (a.tf32 ? ", TF32" : "")
                  << ", block size " << a.block_size << ", --strip " << a.strip_height);
   const DeviceBuffer<float> input(qkv, offset_in);
-  Workspace workspace(a);
+  StageWorkspace workspace(a);
   const Expected want = attention_reference(a, qkv, all_rows(a.B * a.T), strip_height_of(step, a));
   for (int run = 0; run < 2; ++run)
     check_launch([&](float* out) { step.launch(a, input.data(), workspace, out); }, want,

@@ -39,7 +39,7 @@ inline void check_default_stream(const Step<Launcher>& step) {
   const std::vector<float> first = values_for(a, 1), second = values_for(a, 2);
   DeviceBuffer<float> qkv(first), out(a.elements()), copy(a.elements());
   const DeviceBuffer<float> next(second);
-  Workspace workspace(a);
+  StageWorkspace workspace(a);
   const size_t bytes = a.elements() * sizeof(float);
   // Nothing waits in between: the second input comes only when the first has been read, and the
   // copy only when the first result has been written.
@@ -69,7 +69,7 @@ inline void check_large(const Step<Launcher>& step) {
   const std::vector<float> qkv = values_for(a);
   const DeviceBuffer<float> input(qkv);
   DeviceBuffer<float> out(a.elements());
-  Workspace workspace(a);
+  StageWorkspace workspace(a);
   step.launch(a, input.data(), workspace, out.data());
   CUDA_CHECK_LAUNCH();
   const std::vector<int64_t> rows = sample_rows(a.T, 64, 1);  // the last among them
@@ -139,7 +139,7 @@ inline void check_refusals(const Step<Launcher>& step) {
   const Attention good = {.B = 1, .T = 8, .C = 6, .NH = 2};
   const std::vector<float> qkv = values_for(good);
   const DeviceBuffer<float> input(qkv);
-  Workspace workspace(good);
+  StageWorkspace workspace(good);
   DeviceBuffer<float> out(good.elements());
   Attention bad = good;
   bad.block_size = 48;

@@ -37,7 +37,7 @@ TEST_CASE("a pipeline refuses before it launches anything") {
 
 TEST_CASE("the workspace holds what it says") {
   const Attention a = {.B = 2, .T = 7, .C = 6, .NH = 3};
-  const Workspace w(a);
+  const StageWorkspace w(a);
   const int64_t floats =
       w.q.size() + w.k.size() + w.v.size() + w.preatt.size() + w.att.size() + w.vaccum.size();
   CHECK(workspace_bytes(a) ==

@@ -55,7 +55,7 @@ TEST_CASE("unpermute undoes permute") {
   for (size_t i = 0; i < qkv.size(); ++i)
     if (static_cast<int64_t>(i) / a.C % 3 == 0) q.push_back(qkv[i]);
   const DeviceBuffer<float> input(qkv);
-  Workspace w(a);
+  StageWorkspace w(a);
   permute(a, input.data(), w.q.data(), w.k.data(), w.v.data());
   check_launch([&](float* out) { unpermute(a, w.q.data(), out); }, exactly(q), out_layout(a));
 }

@@ -4,7 +4,7 @@
 
 namespace tutorial::unfused_attention {
 
-void unfused(const Attention& a, const float* qkv, Workspace& w, float* out) {
+void unfused(const Attention& a, const float* qkv, StageWorkspace& w, float* out) {
   row_in_registers(a, qkv, w, out);
   spoil(out);
 }

@@ -9,8 +9,8 @@
   exercises.py solution [NAME]   how we filled the gap, once it is solved or with --yes
 
 NAME is transpose or 02/transpose, wherever in the chapter it is: in a part's folder, too. `begin` also takes a chapter
-or a part, for its next one. Without NAME: the one begun last, or the first that is not solved. What a learner has done is in .learn/exercises.json and in mine.cu. CONTRIBUTING.md says
-what an exercise's folder holds."""
+or a part, for its next one. Without NAME: the one begun last, or the first that is not solved. What a learner has done is
+in .learn/exercises.json and in mine.cu. CONTRIBUTING.md says what an exercise's folder holds."""
 import json
 import os
 import re

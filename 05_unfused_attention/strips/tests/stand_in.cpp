@@ -5,7 +5,7 @@
 
 namespace tutorial::unfused_attention::strips {
 
-void causal_strips(const Attention& a, const float* qkv, Workspace& w, float* out) {
+void causal_strips(const Attention& a, const float* qkv, StageWorkspace& w, float* out) {
   row_in_registers(a, qkv, w, out);
   spoil(out);
 }

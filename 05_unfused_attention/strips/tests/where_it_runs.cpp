@@ -14,7 +14,7 @@ TEST_CASE("part strips runs on every GPU that the table names", "[where_it_runs]
         "05/strips", steps,
         [&](Launcher* launch) {
           DeviceBuffer<float> qkv(3 * a.elements()), out(a.elements());
-          Workspace workspace(a);
+          StageWorkspace workspace(a);
           launch(a, qkv.data(), workspace, out.data());
         },
         head_size);
