@@ -22,8 +22,9 @@ using faster::reference, faster::ScaledProduct;
 inline constexpr const char* after = "faster/spread_copies";
 
 /// Computes C = alpha·A·B + beta·C in a stream, as part faster's launchers do in the default one,
-/// and waits for nothing. With a workspace of fewer bytes than workspace_bytes(), or none, steps
-/// from 2 on do without copies of B or parts of K, and are slower.
+/// and waits for nothing: the workspace stays the launch's until the stream has done its work. A
+/// step whose copy of B or parts of K find no room there does without, and is slower;
+/// workspace_bytes() are enough for all.
 using Launcher = void(const ScaledProduct& product, const float* A, const float* B, float* C,
                       Workspace workspace, cudaStream_t stream);
 

@@ -32,7 +32,7 @@ int main(int argc, char** argv) try {
   for (const auto& step : steps) {
     table.symbols(symbols_of(step.launch, product, b));
     const auto launch = [&](float* C) {
-      step.launch(product, a, b, C, workspace_in(memory), nullptr);
+      step.launch(product, a, b, C, workspace_in(memory), nullptr);  // the default stream
     };
     if (auto row = table.launch(step, launch, restore)) table.add(row, check(row));
   }

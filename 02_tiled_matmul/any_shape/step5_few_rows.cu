@@ -86,11 +86,11 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 }
 
 template <int ROWS>
-void launch(const ScaledProduct& product, const float* A, const float* B, float* C, int64_t parts,
+void launch(const ScaledProduct& product, const float* A, const float* B, float* C, int64_t count,
             cudaStream_t stream) {
   const int64_t M = product.M, N = product.N, K = depth_of(product);
-  const int64_t blocks = ceil_div(N, WIDTH) * parts, depth = depth_of_parts(K, parts, 1);
-  const int64_t ldc = parts == 1 ? N : aligned_ld(N);
+  const int64_t blocks = ceil_div(N, WIDTH) * count, depth = depth_of_parts(K, count, 1);
+  const int64_t ldc = count == 1 ? N : aligned_ld(N);
   few_rows_kernel<ROWS>
       <<<blocks, THREADS, 0, stream>>>(A, B, C, M, N, K, ldc, depth, product.alpha, product.beta);
   CUDA_CHECK_LAUNCH();
@@ -101,7 +101,7 @@ void launch(const ScaledProduct& product, const float* A, const float* B, float*
 // The rule: up to four rows. Each block has its own columns, and B is read once. Only where that
 // gives too few blocks, several share K, as in step 3: as many as give each multiprocessor one.
 int64_t parts_of_few_rows(int64_t N, int64_t K, int multiprocessors) {
-  constexpr int64_t LEAST_DEPTH = 512;  // of a part: a turn of a block
+  constexpr int64_t LEAST_DEPTH = 512;  // of a part: a turn of a block for one or two rows
   const int64_t strips = std::max(ceil_div(N, WIDTH), int64_t{1});
   const int64_t most = std::min(multiprocessors / strips, K / LEAST_DEPTH);
   return most > 1 ? ceil_div(K, depth_of_parts(K, most, 1)) : 1;
@@ -112,13 +112,13 @@ void few_rows(const ScaledProduct& product, const float* A, const float* B, floa
   const int64_t M = product.M, N = product.N, K = depth_of(product);
   if (M > MOST_FEW_ROWS) return thin_tiles(product, A, B, C, workspace, stream);
   if (M == 0 || N == 0) return;
-  const auto kernel = M == 1 ? launch<1> : M == 2 ? launch<2> : launch<4>;
+  const auto launch_rows = M == 1 ? launch<1> : M == 2 ? launch<2> : launch<4>;
   const int64_t count = parts_of_few_rows(N, K, multiprocessors());
   float* parts = count > 1 ? workspace.take<float>(floats_of_parts(product, count)) : nullptr;
-  if (parts == nullptr) return kernel(product, A, B, C, 1, stream);
+  if (parts == nullptr) return launch_rows(product, A, B, C, 1, stream);
   ScaledProduct sums = product;
   sums.alpha = 1, sums.beta = 0;  // those of C come when the parts are added
-  kernel(sums, A, B, parts, count, stream);
+  launch_rows(sums, A, B, parts, count, stream);
   add_parts(product, parts, C, count, stream);
 }
 
