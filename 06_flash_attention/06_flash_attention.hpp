@@ -67,6 +67,10 @@ using Launcher = void(const Attention& shape, const float* q, const float* k, co
 Launcher kv_outer, q_outer, vector_reads, score_patch, output_patch, square_patch, any_head_size,
     longest_first, mask_at_edges, two_buffers;
 
+/// q_outer in a stream, for the parts any_shape and backward.
+void q_outer_on(const Attention& shape, const float* q, const float* k, const float* v, float* out,
+                float* lse, cudaStream_t stream);
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "kv_outer",
      .launch = kv_outer,

@@ -1,4 +1,6 @@
 // The program of chapter 06: attention in one kernel, beside chapter 05's in several.
+#include <cstddef>
+
 #include "06_flash_attention.hpp"
 #include "any_shape/any_shape.hpp"
 #include "attention_program.hpp"
@@ -25,20 +27,27 @@ int main(int argc, char** argv) try {
   const std::string no_chapter_05 = options.compares() ? why_no_chapter_05(shape) : "";
   const bool has_chapter_05 =
       options.compares() && no_chapter_05.empty() && shape.rows() * shape.HS > 0;
-  announce(table, shape, has_chapter_05 ? chapter_05_bytes(shape) : 0);
+  const int64_t bytes = any_shape::workspace_bytes(shape);
+  announce(table, shape,
+           static_cast<double>(bytes) + (has_chapter_05 ? chapter_05_bytes(shape) : 0));
 
   const Wanted want = wanted(shape, options);
   const float *q = options.input("q").device(), *k = options.input("k").device(),
               *v = options.input("v").device();
-  DeviceBuffer<float> lse(shape.rows()), scratch(any_shape::scratch_floats(shape));
-  const auto launched = [&](Launcher* launch) {
-    return [&, launch](float* out) { launch(shape, q, k, v, out, lse.data(), scratch.data()); };
-  };
-  const auto poison = [&](float*) { lse.poison(), scratch.poison(); };
-  for (const auto& step : steps)
-    if (auto row = table.launch(step, launched(step.launch), poison))
+  DeviceBuffer<float> lse(shape.rows()), scratch(shape.rows());
+  DeviceBuffer<std::byte> memory(bytes);  // of the goal
+  const auto poison = [&](float*) { lse.poison(), scratch.poison(), memory.poison(); };
+  for (const auto& step : steps) {
+    const auto launch = [&](float* out) {
+      step.launch(shape, q, k, v, out, lse.data(), scratch.data());
+    };
+    if (auto row = table.launch(step, launch, poison))
       table.add(row, want.compare(row, lse.to_host()));
-  if (auto row = table.launch_goal("any_shape/by_shape", launched(any_shape::by_shape), poison))
+  }
+  const auto by_shape = [&](float* out) {
+    any_shape::by_shape(shape, q, k, v, out, lse.data(), workspace_in(memory), nullptr);
+  };
+  if (auto row = table.launch_goal("any_shape/by_shape", by_shape, poison))
     table.add(row, want.compare(row, lse.to_host()));
 
   if (has_chapter_05) {

@@ -106,15 +106,20 @@ __global__ void __launch_bounds__(THREADS)
 
 }  // namespace
 
-void q_outer(const Attention& shape, const float* q, const float* k, const float* v, float* out,
-             float* lse, float*) {
+void q_outer_on(const Attention& shape, const float* q, const float* k, const float* v, float* out,
+                float* lse, cudaStream_t stream) {
   require_valid(shape);
   const int64_t floats = (2 * Br + 2 * Bc) * odd_stride(shape.HS) + Br * Bc;
   allow_shared_memory(q_outer_kernel, floats * int64_t{sizeof(float)}, "head size", shape.HS);
   if (shape.rows() * shape.HS == 0) return;
-  q_outer_kernel<<<query_blocks(shape, Br), THREADS, floats * sizeof(float)>>>(
+  q_outer_kernel<<<query_blocks(shape, Br), THREADS, floats * sizeof(float), stream>>>(
       shape, score_scale(shape), q, k, v, out, lse);
   CUDA_CHECK_LAUNCH();
+}
+
+void q_outer(const Attention& shape, const float* q, const float* k, const float* v, float* out,
+             float* lse, float*) {
+  q_outer_on(shape, q, k, v, out, lse, nullptr);  // the default stream
 }
 
 }  // namespace tutorial::flash_attention

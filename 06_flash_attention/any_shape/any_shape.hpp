@@ -1,24 +1,29 @@
 // Part any_shape of chapter 06: every head size up to 256 at its own cost, and few queries.
 //
-// Problem, reference and launcher are the road's (06_flash_attention.hpp), but `scratch` is
-// scratch_floats(). Head sizes and addresses that a step has no kernel for it hands on: to a step
-// of part faster, or to the road's q_outer.
+// Problem and reference are the road's (06_flash_attention.hpp). Head sizes and addresses that a
+// step has no kernel for it hands on: to a step of part faster, or to the road's q_outer.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "06_flash_attention.hpp"
+#include "common/kernel/workspace.hpp"
 
 namespace tutorial::flash_attention::any_shape {
 
 /// The step that step 1 goes on from, of part faster.
 inline constexpr const char* after = "faster/outer_products";
 
+/// Does what the road's launcher does, all in the stream. split_keys needs a workspace, and so may
+/// by_shape: a smaller one than workspace_bytes() says is an Error, too.
+using Launcher = void(const Attention& shape, const float* q, const float* k, const float* v,
+                      float* out, float* lse, Workspace workspace, cudaStream_t stream);
+
 Launcher head_sizes, large_heads, own_keys, group_rows, split_keys, by_shape;
 
-/// How many floats `scratch` has to have on this device: rows() do for all steps but split_keys.
-int64_t scratch_floats(const Attention& shape);
+/// How many bytes of workspace any step needs, on this device.
+int64_t workspace_bytes(const Attention& shape);
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "head_sizes",

@@ -1,5 +1,6 @@
 // The program of part any_shape: other head sizes and few queries, beside chapter 05; for few
 // queries beside a copy of k, too.
+#include <cstddef>
 #include <cstring>
 
 #include "any_shape/any_shape.hpp"
@@ -50,8 +51,8 @@ int main(int argc, char** argv) try {
   const Attention shape = attention_of(options);
 
   Table table(options);
-  table.require_a_step(any_shape::steps, [&](Launcher* launch) {
-    launch(without_elements(shape), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  table.require_a_step(any_shape::steps, [&](any_shape::Launcher* launch) {
+    launch(without_elements(shape), nullptr, nullptr, nullptr, nullptr, nullptr, {}, nullptr);
   });
   const any_shape::Split split = any_shape::split_here(shape);
   table.symbols(symbols_of(shape));
@@ -61,16 +62,20 @@ int main(int argc, char** argv) try {
   const std::string no_chapter_05 = options.compares() ? why_no_chapter_05(shape) : "";
   const bool has_chapter_05 =
       options.compares() && no_chapter_05.empty() && shape.rows() * shape.HS > 0;
-  announce(table, shape, has_chapter_05 ? chapter_05_bytes(shape) : 0);
+  const int64_t bytes = any_shape::workspace_bytes(shape);
+  announce(table, shape,
+           static_cast<double>(bytes) + (has_chapter_05 ? chapter_05_bytes(shape) : 0));
 
   const Wanted want = wanted(shape, options);
   const float *q = options.input("q").device(), *k = options.input("k").device(),
               *v = options.input("v").device();
-  DeviceBuffer<float> lse(shape.rows()), scratch(any_shape::scratch_floats(shape));
-  const auto poison = [&](float*) { lse.poison(), scratch.poison(); };
+  DeviceBuffer<float> lse(shape.rows());
+  DeviceBuffer<std::byte> memory(bytes);
+  const Workspace workspace = workspace_in(memory);
+  const auto poison = [&](float*) { lse.poison(), memory.poison(); };
   for (const auto& step : any_shape::steps) {
     const auto launch = [&](float* out) {
-      step.launch(shape, q, k, v, out, lse.data(), scratch.data());
+      step.launch(shape, q, k, v, out, lse.data(), workspace, nullptr);
     };
     if (auto row = table.launch(step, launch, poison))
       table.add(row, want.compare(row, lse.to_host()));

@@ -52,9 +52,10 @@ Split split_here(const Attention& shape) {
   return split_of(shape, device_attribute(cudaDevAttrMultiProcessorCount));
 }
 
-int64_t scratch_floats(const Attention& shape) {
-  const int64_t parts = split_here(shape).parts;
-  return parts == 1 ? shape.rows() : parts * shape.rows() * (shape.HS + 2);
+int64_t workspace_bytes(const Attention& shape) {
+  const int64_t parts = split_here(shape).parts, rows = parts * shape.rows();
+  if (parts == 1) return 0;
+  return Workspace::bytes_of<float>(rows * shape.HS) + 2 * Workspace::bytes_of<float>(rows);
 }
 
 bool few_queries(const Attention& shape, int64_t multiprocessors) {

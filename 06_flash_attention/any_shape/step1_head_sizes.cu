@@ -146,16 +146,16 @@ void with_sized_tile(int64_t HS, const Launch& launch) {
 }  // namespace
 
 void head_sizes(const Attention& shape, const float* q, const float* k, const float* v, float* out,
-                float* lse, float* scratch) {
+                float* lse, Workspace, cudaStream_t stream) {
   require_valid(shape);
   require_head_size(shape.HS, "head_sizes", 128);
   if (shape.HS == 0 || shape.HS % 8 != 0 || !rows_begin_aligned(shape.HS, q, k, v, out))
-    return faster::outer_products(shape, q, k, v, out, lse, scratch);
+    return faster::outer_products_on(shape, q, k, v, out, lse, stream);
   with_sized_tile(shape.HS, [&]<class Tile>() {
     const auto kernel = head_sizes_kernel<Tile>;
     allow_shared_memory(kernel, Tile::BYTES, "head size", shape.HS);
     if (shape.rows() == 0) return;
-    kernel<<<query_blocks(shape, Tile::Br), Tile::THREADS, Tile::BYTES>>>(
+    kernel<<<query_blocks(shape, Tile::Br), Tile::THREADS, Tile::BYTES, stream>>>(
         shape, LOG2_E * score_scale(shape), q, k, v, out, lse);
     CUDA_CHECK_LAUNCH();
   });

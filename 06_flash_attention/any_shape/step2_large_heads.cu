@@ -107,18 +107,18 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
 }  // namespace
 
 void large_heads(const Attention& shape, const float* q, const float* k, const float* v, float* out,
-                 float* lse, float* scratch) {
+                 float* lse, Workspace workspace, cudaStream_t stream) {
   require_valid(shape);
   const int64_t HS = shape.HS;
   require_head_size(HS, "large_heads", 256);
-  if (HS <= 128) return head_sizes(shape, q, k, v, out, lse, scratch);
+  if (HS <= 128) return head_sizes(shape, q, k, v, out, lse, workspace, stream);
   if (HS % 8 != 0 || !rows_begin_aligned(HS, q, k, v, out))
-    return q_outer(shape, q, k, v, out, lse, scratch);
+    return q_outer_on(shape, q, k, v, out, lse, stream);
   const auto launch = [&]<class Tile>() {
     const auto kernel = large_heads_kernel<Tile>;
     allow_shared_memory(kernel, Tile::BYTES, "head size", HS);
     if (shape.rows() == 0) return;
-    kernel<<<query_blocks(shape, Tile::Br), Tile::THREADS, Tile::BYTES>>>(
+    kernel<<<query_blocks(shape, Tile::Br), Tile::THREADS, Tile::BYTES, stream>>>(
         shape, LOG2_E * score_scale(shape), q, k, v, out, lse);
     CUDA_CHECK_LAUNCH();
   };

@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
 }  // namespace
 
 void own_keys(const Attention& shape, const float* q, const float* k, const float* v, float* out,
-              float* lse, float*) {
+              float* lse, Workspace, cudaStream_t stream) {
   require_valid(shape);
   const RowTiles tiles = tiles_of_heads(shape);
   with_few_rows(shape.HS, tiles.rows, "own_keys", [&]<class Tile>() {
@@ -116,7 +116,7 @@ void own_keys(const Attention& shape, const float* q, const float* k, const floa
     allow_shared_memory(kernel, Tile::BYTES, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
     const bool aligned = rows_are_aligned(k, shape.HS) && rows_are_aligned(v, shape.HS);
-    kernel<<<grid_blocks(tiles.count), Tile::THREADS, Tile::BYTES>>>(
+    kernel<<<grid_blocks(tiles.count), Tile::THREADS, Tile::BYTES, stream>>>(
         shape, LOG2_E * score_scale(shape), aligned, q, k, v, out, lse);
     CUDA_CHECK_LAUNCH();
   });

@@ -155,29 +155,30 @@ __global__ void __launch_bounds__(MERGE_THREADS)
 }  // namespace
 
 void split_keys(const Attention& shape, const float* q, const float* k, const float* v, float* out,
-                float* lse, float* scratch) {
+                float* lse, Workspace workspace, cudaStream_t stream) {
   require_valid(shape);
   const Split split = split_here(shape);
   with_few_rows(shape.HS, split.rows, "split_keys", [&]<class Tile>() {
     const auto kernel = split_keys_kernel<Tile>;
     allow_shared_memory(kernel, Tile::BYTES, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
+    require_workspace(workspace, workspace_bytes(shape), "split_keys");
     const bool is_all = split.parts == 1;
     const int64_t rows = split.parts * shape.rows();
     const Parts parts = {.count = split.parts,
                          .keys = split.keys,
-                         .out = is_all ? out : scratch,
-                         .m = is_all ? lse : scratch + rows * shape.HS,
-                         .l = scratch + rows * (shape.HS + 1)};
+                         .out = is_all ? out : workspace.take<float>(rows * shape.HS),
+                         .m = is_all ? lse : workspace.take<float>(rows),
+                         .l = is_all ? nullptr : workspace.take<float>(rows)};
     const float scale = LOG2_E * score_scale(shape);
     const bool aligned = rows_are_aligned(k, shape.HS) && rows_are_aligned(v, shape.HS);
-    kernel<<<grid_blocks(split.count * split.parts), Tile::THREADS, Tile::BYTES>>>(
+    kernel<<<grid_blocks(split.count * split.parts), Tile::THREADS, Tile::BYTES, stream>>>(
         shape, parts, scale, aligned, q, k, v);
     CUDA_CHECK_LAUNCH();
     if (is_all) return;
     // The compiler may read factors before it has tested whether there are so many.
     const int64_t factors = ceil_div(split.parts, MERGE_UNROLL) * MERGE_UNROLL + MERGE_UNROLL;
-    merge_kernel<<<grid_blocks(shape.rows()), MERGE_THREADS, factors * sizeof(float)>>>(
+    merge_kernel<<<grid_blocks(shape.rows()), MERGE_THREADS, factors * sizeof(float), stream>>>(
         parts, shape.rows(), static_cast<int>(shape.HS), scale, out, lse);
     CUDA_CHECK_LAUNCH();
   });

@@ -27,13 +27,14 @@
 #include "common/compare/compare.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/step.hpp"
+#include "common/kernel/workspace.hpp"
 
 namespace tutorial::flash_attention::backward {
 
-/// Where everything is. `scratch` is scratch_floats() that a step may use as it likes.
+/// Where everything is.
 struct Tensors {
   const float *q, *k, *v, *out, *dout, *lse;
-  float *dq, *dk, *dv, *scratch;
+  float *dq, *dk, *dv;
 };
 
 /// The road's step that these go on from: the forward pass that leaves lse.
@@ -41,9 +42,11 @@ inline constexpr const char* after = "q_outer";
 
 // ---- the steps
 
-/// Writes dq, dk and dv. Waits for nothing. Throws Error, before any launch and where nothing is to
-/// do too, when the shape is invalid or its head size too large for the kernels on this device.
-using Launcher = void(const Attention& shape, const Tensors& at);
+/// Writes dq, dk and dv, in the stream. Waits for nothing. Throws Error, before any launch and
+/// where nothing is to do too, when the shape is invalid or its head size too large for the kernels
+/// on this device; and where the workspace is smaller than workspace_bytes() says.
+using Launcher = void(const Attention& shape, const Tensors& at, Workspace workspace,
+                      cudaStream_t stream);
 
 Launcher unfused, fused, register_tiles, five_products;
 
@@ -75,15 +78,16 @@ inline int64_t tiles_at_a_time(const Attention& shape) {
   const int64_t enough = ceil_div(blocks_at_a_time, std::max<int64_t>(1, shape.B * shape.NH_kv));
   return std::max<int64_t>(1, std::min(tiles, enough));
 }
-/// Numbers of these parts on this device, and some to begin them at a multiple of 16 bytes.
+/// Numbers of these parts on this device.
 inline int64_t part_floats(const Attention& shape) {
-  return 4 + tiles_at_a_time(shape) * shape.rows() * shape.HS;
+  return tiles_at_a_time(shape) * shape.rows() * shape.HS;
 }
-/// How many floats of scratch a step needs: D; and in the first step the pairs.
-inline int64_t scratch_floats(const Attention& shape, Launcher* step) {
-  return shape.rows() + (step == &unfused         ? pair_floats(shape)
+/// How many bytes of workspace a step needs: for D, and for the pairs or the parts.
+inline int64_t workspace_bytes(const Attention& shape, Launcher* step) {
+  const int64_t floats = step == &unfused         ? pair_floats(shape)
                          : step == &five_products ? part_floats(shape)
-                                                  : 0);
+                                                  : 0;
+  return Workspace::bytes_of<float>(shape.rows()) + Workspace::bytes_of<float>(floats);
 }
 
 // ---- the reference

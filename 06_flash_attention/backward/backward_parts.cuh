@@ -24,7 +24,12 @@ __device__ inline float weight(float dot, float scale, float log2_sum) {
   return exp2f(scale * dot - log2_sum);
 }
 
+/// What a kernel is given: the tensors, and D in the workspace.
+struct Operands : Tensors {
+  const float* D;
+};
+
 /// D_i = dout_i·out_i for all rows: row_dots.cu. Throws Error for more blocks than a grid can have.
-void row_dots(const Attention& shape, const float* dout, const float* out, float* D);
+void row_dots(const Attention& shape, const Tensors& at, float* D, cudaStream_t stream);
 
 }  // namespace tutorial::flash_attention::backward

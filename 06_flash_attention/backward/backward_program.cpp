@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "any_shape/any_shape.hpp"
 #include "attention_program.hpp"
 #include "common/data/text.hpp"
 #include "common/kernel/error.hpp"
@@ -13,7 +12,7 @@ Gradients gradients_of(const Attention& shape) {
   return {query_rows(shape), key_rows(shape), shape.HS};
 }
 
-void announce(Table& table, const Attention& shape, int64_t scratch) {
+void announce(Table& table, const Attention& shape, int64_t workspace_bytes) {
   const Gradients gradients = gradients_of(shape);
   const double flop = 10 * visible_pairs(shape) * shape.HS * shape.B * shape.NH;
   const double elements = (4.0 * gradients.queries + 4.0 * gradients.keys) * shape.HS;
@@ -21,17 +20,15 @@ void announce(Table& table, const Attention& shape, int64_t scratch) {
       "dq, dk, dv of softmax(q·kᵀ/√" + std::to_string(shape.HS) + ")·v, q[" +
           shape_text({shape.B, shape.NH, shape.Tq, shape.HS}) + "], " + keys_text(shape) + ", fp32",
       {.flop = flop, .bytes = 4 * elements + 4.0 * gradients.queries}, {gradients.rows(), shape.HS},
-      4.0 * (2 * gradients.queries + gradients.queries * shape.HS + scratch));
+      4.0 * gradients.queries * (shape.HS + 1) + static_cast<double>(workspace_bytes));
 }
 
-flash_attention::Launcher* forward_pass(const Attention& shape) {
-  const Attention nothing = without_elements(shape);
+void forward_pass(const Attention& shape, const float* q, const float* k, const float* v,
+                  float* out, float* lse, Workspace workspace, cudaStream_t stream) {
   try {
-    q_outer(nothing, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
-    return q_outer;
+    q_outer_on(shape, q, k, v, out, lse, stream);
   } catch (const DeviceTooSmall&) {
-    any_shape::by_shape(nothing, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
-    return any_shape::by_shape;
+    any_shape::by_shape(shape, q, k, v, out, lse, workspace, stream);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "any_shape/any_shape.hpp"
 #include "backward/backward.hpp"
 #include "common/program/table.hpp"
 
@@ -23,11 +24,11 @@ Gradients gradients_of(const Attention& shape);
 
 /// Prints the problem, whose least work is five products of the visible pairs; q, k, v, out, dout
 /// and lse read, dq, dk and dv written.
-void announce(Table& table, const Attention& shape, int64_t scratch);
+void announce(Table& table, const Attention& shape, int64_t workspace_bytes);
 
 /// The forward pass: q_outer, which takes any head size that there is shared memory for, else
 /// by_shape, which always has enough, but takes 256 at most.
-flash_attention::Launcher* forward_pass(const Attention& shape);
+any_shape::Launcher forward_pass;
 
 /// What is right in some rows of dq, dk and dv: in all where the host can afford a reference.
 struct Wanted {

@@ -1,5 +1,6 @@
 // The program of part backward: the gradients of attention, and what each step keeps for them.
 #include <algorithm>
+#include <cstddef>
 
 #include "any_shape/any_shape.hpp"
 #include "attention_program.hpp"
@@ -35,24 +36,26 @@ int main(int argc, char** argv) try {
   const Attention shape = flash_attention::attention_of(options);
 
   Table table(options);
-  table.require_a_step(
-      steps, [&](Launcher* launch) { launch(flash_attention::without_elements(shape), {}); });
+  const Attention nothing = flash_attention::without_elements(shape);
+  table.require_a_step(steps, [&](Launcher* launch) { launch(nothing, {}, {}, nullptr); });
+  forward_pass(nothing, nullptr, nullptr, nullptr, nullptr, nullptr, {}, nullptr);
   table.symbols(flash_attention::symbols_of(shape));
   table.symbols({{"s", square_size(shape.HS)},
                  {"b", tile_rows(shape.HS)},
                  {"parts", tiles_at_a_time(shape)}});
-  flash_attention::Launcher* const forward = forward_pass(shape);
-  int64_t scratch_size = flash_attention::any_shape::scratch_floats(shape);  // of the forward pass
+  int64_t bytes = flash_attention::any_shape::workspace_bytes(shape);  // of the forward pass
   for (const auto& step : steps)
-    if (options.selected(step.name))
-      scratch_size = std::max(scratch_size, scratch_floats(shape, step.launch));
-  announce(table, shape, scratch_size);
+    if (options.selected(step.name)) bytes = std::max(bytes, workspace_bytes(shape, step.launch));
+  announce(table, shape, bytes);
 
   Input &q = options.input("q"), &k = options.input("k"), &v = options.input("v"),
         &dout = options.input("dout");
-  DeviceBuffer<float> out(shape.rows() * shape.HS), lse(shape.rows()), scratch(scratch_size);
+  DeviceBuffer<float> out(shape.rows() * shape.HS), lse(shape.rows());
+  DeviceBuffer<std::byte> memory(bytes);
+  const Workspace workspace = workspace_in(memory);
   table.watch("the forward pass", [&] {
-    forward(shape, q.device(), k.device(), v.device(), out.data(), lse.data(), scratch.data());
+    forward_pass(shape, q.device(), k.device(), v.device(), out.data(), lse.data(), workspace,
+                 nullptr);
   });
   const std::vector<float> host_out = out.to_host(), host_lse = lse.to_host();
   const Wanted want = wanted(shape, {q.host(), k.host(), v.host(), host_out, dout.host(), host_lse},
@@ -61,18 +64,19 @@ int main(int argc, char** argv) try {
   const Gradients gradients = gradients_of(shape);
   for (const auto& step : steps) {
     const auto launch = [&](float* all) {
-      step.launch(shape, {.q = q.device(),
-                          .k = k.device(),
-                          .v = v.device(),
-                          .out = out.data(),
-                          .dout = dout.device(),
-                          .lse = lse.data(),
-                          .dq = all,
-                          .dk = gradients.dk(all),
-                          .dv = gradients.dv(all),
-                          .scratch = scratch.data()});
+      step.launch(shape,
+                  {.q = q.device(),
+                   .k = k.device(),
+                   .v = v.device(),
+                   .out = out.data(),
+                   .dout = dout.device(),
+                   .lse = lse.data(),
+                   .dq = all,
+                   .dk = gradients.dk(all),
+                   .dv = gradients.dv(all)},
+                  workspace, nullptr);
     };
-    if (auto row = table.launch(step, launch, [&](float*) { scratch.poison(); }))
+    if (auto row = table.launch(step, launch, [&](float*) { memory.poison(); }))
       table.add(row, want.compare(row.output));
   }
   table.note(memory_text(shape));

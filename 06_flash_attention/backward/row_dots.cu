@@ -27,10 +27,10 @@ __global__ void __launch_bounds__(WARPS* WARP)
 
 }  // namespace
 
-void row_dots(const Attention& shape, const float* dout, const float* out, float* D) {
+void row_dots(const Attention& shape, const Tensors& at, float* D, cudaStream_t stream) {
   const unsigned blocks = grid_blocks(ceil_div(shape.rows(), WARPS));
   if (blocks == 0) return;
-  row_dots_kernel<<<blocks, WARPS * WARP>>>(dout, out, D, shape.rows(), shape.HS);
+  row_dots_kernel<<<blocks, WARPS * WARP, 0, stream>>>(at.dout, at.out, D, shape.rows(), shape.HS);
   CUDA_CHECK_LAUNCH();
 }
 

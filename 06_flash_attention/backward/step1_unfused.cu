@@ -24,7 +24,7 @@ namespace {
 
 /// p and ds of a tile of pairs, (Tq, Tk) a head.
 __global__ void __launch_bounds__(THREADS)
-    pairs_kernel(Attention shape, float scale, Tensors at, float* __restrict__ p,
+    pairs_kernel(Attention shape, float scale, Operands at, float* __restrict__ p,
                  float* __restrict__ ds) {
   __shared__ float Q[SIZE * (SIZE + 1)], dO[SIZE * (SIZE + 1)];  // (32 queries, 32 columns)
   __shared__ float K[SIZE * (SIZE + 1)], V[SIZE * (SIZE + 1)];   // (32 keys, 32 columns)
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(THREADS)
       const bool seen = j < shape.visible_keys(i);
       const float weight_ij = seen ? weight(dots[r][c], scale, log2_of_sum(at.lse[row])) : 0.0f;
       p[row * Tk + j] = weight_ij;
-      ds[row * Tk + j] = weight_ij * (dp[r][c] - at.scratch[row]);
+      ds[row * Tk + j] = weight_ij * (dp[r][c] - at.D[row]);
     }
 }
 
@@ -122,28 +122,30 @@ unsigned tiles_of(int64_t heads, int64_t rows, int64_t cols) {
 
 }  // namespace
 
-void unfused(const Attention& shape, const Tensors& at) {
+void unfused(const Attention& shape, const Tensors& at, Workspace workspace, cudaStream_t stream) {
   require_valid(shape);
   const auto& [B, NH, NH_kv, Tq, Tk, HS, causal] = shape;
   const unsigned pairs = tiles_of(B * NH, Tq, Tk);
   const unsigned queries = tiles_of(B * NH, Tq, HS), keys = tiles_of(B * NH_kv, Tk, HS);
   if (HS == 0) return;
-  float* const p = at.scratch + shape.rows();
+  require_workspace(workspace, workspace_bytes(shape, unfused), "unfused");
+  float* const D = workspace.take<float>(shape.rows());
+  float* const p = workspace.take<float>(pair_floats(shape));
   float* const ds = p + pair_floats(shape) / 2;
-  row_dots(shape, at.dout, at.out, at.scratch);
+  row_dots(shape, at, D, stream);
   const float factor = score_scale(shape);
   if (pairs > 0) {
-    pairs_kernel<<<pairs, THREADS>>>(shape, LOG2_E * factor, at, p, ds);
+    pairs_kernel<<<pairs, THREADS, 0, stream>>>(shape, LOG2_E * factor, Operands{at, D}, p, ds);
     CUDA_CHECK_LAUNCH();
   }
   if (keys > 0) {
-    key_sums_kernel<<<keys, THREADS>>>(shape, p, at.dout, at.dv, 1.0f);
+    key_sums_kernel<<<keys, THREADS, 0, stream>>>(shape, p, at.dout, at.dv, 1.0f);
     CUDA_CHECK_LAUNCH();
-    key_sums_kernel<<<keys, THREADS>>>(shape, ds, at.q, at.dk, factor);
+    key_sums_kernel<<<keys, THREADS, 0, stream>>>(shape, ds, at.q, at.dk, factor);
     CUDA_CHECK_LAUNCH();
   }
   if (queries > 0) {
-    query_sums_kernel<<<queries, THREADS>>>(shape, ds, at.k, at.dq, factor);
+    query_sums_kernel<<<queries, THREADS, 0, stream>>>(shape, ds, at.k, at.dq, factor);
     CUDA_CHECK_LAUNCH();
   }
 }

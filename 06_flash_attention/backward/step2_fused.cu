@@ -78,7 +78,7 @@ __device__ void store_sums(float* to, const float (&sums)[E][N], float factor, i
 /// dk and dv of a block's keys: over the heads that share them, and over their queries.
 template <class Sizes>
 __global__ void __launch_bounds__(THREADS)
-    fused_keys_kernel(Attention shape, float scale, float factor, Tensors at) {
+    fused_keys_kernel(Attention shape, float scale, float factor, Operands at) {
   constexpr int D = Sizes::D, SIZE = Sizes::SIZE, E = SIZE / SIDE;
   extern __shared__ float shared[];
   const Tiles<Sizes> tile(shared);
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(THREADS)
       load_tile<WARPS>(tile.Q, SIZE, D, tile.STRIDE, at.q + head * Tq * HS, i0, Tq, HS);
       load_tile<WARPS>(tile.dO, SIZE, D, tile.STRIDE, at.dout + head * Tq * HS, i0, Tq, HS);
       __syncthreads();
-      compute_pairs<true>(tile, shape, scale, at.lse + head * Tq, at.scratch + head * Tq, i0, j0);
+      compute_pairs<true>(tile, shape, scale, at.lse + head * Tq, at.D + head * Tq, i0, j0);
       __syncthreads();
       add_rows(dv, tile.P, tile.dO, tile.STRIDE);
       add_rows(dk, tile.dS, tile.Q, tile.STRIDE);
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(THREADS)
 /// dq of a block's queries, over their keys.
 template <class Sizes>
 __global__ void __launch_bounds__(THREADS)
-    fused_queries_kernel(Attention shape, float scale, float factor, Tensors at) {
+    fused_queries_kernel(Attention shape, float scale, float factor, Operands at) {
   constexpr int D = Sizes::D, SIZE = Sizes::SIZE, E = SIZE / SIDE;
   extern __shared__ float shared[];
   const Tiles<Sizes> tile(shared);
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(THREADS)
     load_tile<WARPS>(tile.K, SIZE, D, tile.STRIDE, at.k + kv_head * Tk * HS, j0, Tk, HS);
     load_tile<WARPS>(tile.V, SIZE, D, tile.STRIDE, at.v + kv_head * Tk * HS, j0, Tk, HS);
     __syncthreads();
-    compute_pairs<false>(tile, shape, scale, at.lse + head * Tq, at.scratch + head * Tq, i0, j0);
+    compute_pairs<false>(tile, shape, scale, at.lse + head * Tq, at.D + head * Tq, i0, j0);
     __syncthreads();
     add_rows(dq, tile.dS, tile.K, tile.STRIDE);
     __syncthreads();
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(THREADS)
 
 }  // namespace
 
-void fused(const Attention& shape, const Tensors& at) {
+void fused(const Attention& shape, const Tensors& at, Workspace workspace, cudaStream_t stream) {
   require_valid(shape);
   require_head_size(shape.HS, "fused");
   with_square_sizes(shape.HS, [&]<class Sizes>() {
@@ -145,14 +145,18 @@ void fused(const Attention& shape, const Tensors& at) {
     const unsigned keys = key_blocks(shape, Sizes::SIZE);
     const unsigned queries = query_blocks(shape, Sizes::SIZE);
     if (shape.HS == 0) return;
-    row_dots(shape, at.dout, at.out, at.scratch);
+    require_workspace(workspace, workspace_bytes(shape, fused), "fused");
+    float* const D = workspace.take<float>(shape.rows());
+    row_dots(shape, at, D, stream);
     const float factor = score_scale(shape), scale = LOG2_E * factor;
     if (keys > 0) {
-      fused_keys_kernel<Sizes><<<keys, THREADS, BYTES>>>(shape, scale, factor, at);
+      fused_keys_kernel<Sizes>
+          <<<keys, THREADS, BYTES, stream>>>(shape, scale, factor, Operands{at, D});
       CUDA_CHECK_LAUNCH();
     }
     if (queries > 0) {
-      fused_queries_kernel<Sizes><<<queries, THREADS, BYTES>>>(shape, scale, factor, at);
+      fused_queries_kernel<Sizes>
+          <<<queries, THREADS, BYTES, stream>>>(shape, scale, factor, Operands{at, D});
       CUDA_CHECK_LAUNCH();
     }
   });

@@ -31,7 +31,7 @@ struct Sides {
 
 /// What both kernels do with tile `block` of the rows of head `head`: keys (KEYS), or queries.
 template <bool KEYS, class Tile>
-__device__ void walk(const Attention& shape, float scale, float factor, const Tensors& at,
+__device__ void walk(const Attention& shape, float scale, float factor, const Operands& at,
                      const Sides& sides, int64_t head, int64_t block, bool aligned) {
   constexpr int ROWS = Tile::ROWS, COLS = Tile::COLS;
   extern __shared__ __align__(16) float shared[];
@@ -60,7 +60,7 @@ __device__ void walk(const Attention& shape, float scale, float factor, const Te
                            aligned);
     if (!KEYS && n > 0) return;  // the same queries
     const int64_t sums = (KEYS ? col_head(n) : head) * Tq;
-    load_query_sums<Tile, KEYS ? COLS : ROWS>(tile, at.lse + sums, at.scratch + sums,
+    load_query_sums<Tile, KEYS ? COLS : ROWS>(tile, at.lse + sums, at.D + sums,
                                               KEYS ? col0(n) : row0, Tq);
   };
 
@@ -103,7 +103,7 @@ __device__ void walk(const Attention& shape, float scale, float factor, const Te
 /// dk and dv: the rows are keys.
 template <class Tile>
 __global__ void __launch_bounds__(Tile::THREADS, 1)
-    tiled_keys_kernel(Attention shape, float scale, float factor, Tensors at, bool aligned) {
+    tiled_keys_kernel(Attention shape, float scale, float factor, Operands at, bool aligned) {
   const int64_t heads = shape.B * shape.NH_kv;
   walk<true, Tile>(shape, scale, factor, at, {at.k, at.v, at.q, at.dout, at.dk, at.dv},
                    blockIdx.x % heads, blockIdx.x / heads, aligned);
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
 /// dq: the rows are queries.
 template <class Tile>
 __global__ void __launch_bounds__(Tile::THREADS, 1)
-    tiled_queries_kernel(Attention shape, float scale, float factor, Tensors at, bool aligned) {
+    tiled_queries_kernel(Attention shape, float scale, float factor, Operands at, bool aligned) {
   const int64_t heads = shape.B * shape.NH, blocks = ceil_div(shape.Tq, Tile::ROWS);
   walk<false, Tile>(shape, scale, factor, at, {at.q, at.dout, at.k, at.v, at.dq, nullptr},
                     blockIdx.x % heads, blocks - 1 - blockIdx.x / heads, aligned);
@@ -120,7 +120,8 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
 
 }  // namespace
 
-void register_tiles(const Attention& shape, const Tensors& at) {
+void register_tiles(const Attention& shape, const Tensors& at, Workspace workspace,
+                    cudaStream_t stream) {
   require_valid(shape);
   require_head_size(shape.HS, "register_tiles");
   with_pair_sizes(shape.HS, [&]<class Sizes>() {
@@ -130,17 +131,19 @@ void register_tiles(const Attention& shape, const Tensors& at) {
     const unsigned keys = key_blocks(shape, Tile::ROWS);
     const unsigned queries = query_blocks(shape, Tile::ROWS);
     if (shape.HS == 0) return;
-    row_dots(shape, at.dout, at.out, at.scratch);
+    require_workspace(workspace, workspace_bytes(shape, register_tiles), "register_tiles");
+    float* const D = workspace.take<float>(shape.rows());
+    row_dots(shape, at, D, stream);
     const float factor = score_scale(shape), scale = LOG2_E * factor;
     const bool aligned = rows_begin_aligned(shape, at);
     if (keys > 0) {
-      tiled_keys_kernel<Tile>
-          <<<keys, Tile::THREADS, Tile::BYTES>>>(shape, scale, factor, at, aligned);
+      tiled_keys_kernel<Tile><<<keys, Tile::THREADS, Tile::BYTES, stream>>>(
+          shape, scale, factor, Operands{at, D}, aligned);
       CUDA_CHECK_LAUNCH();
     }
     if (queries > 0) {
-      tiled_queries_kernel<Tile>
-          <<<queries, Tile::THREADS, Tile::BYTES>>>(shape, scale, factor, at, aligned);
+      tiled_queries_kernel<Tile><<<queries, Tile::THREADS, Tile::BYTES, stream>>>(
+          shape, scale, factor, Operands{at, D}, aligned);
       CUDA_CHECK_LAUNCH();
     }
   });

@@ -74,7 +74,7 @@ __device__ void add_transposed(float (&sums)[T_COLS][Tile::D_COLS], const float*
 /// dk and dv of a block's keys, and their part of dq: of the tiles of keys from `first_tile` on.
 template <class Tile>
 __global__ void __launch_bounds__(Tile::THREADS, 1)
-    five_products_kernel(Attention shape, float scale, float factor, Tensors at, float* parts,
+    five_products_kernel(Attention shape, float scale, float factor, Operands at, float* parts,
                          int64_t first_tile, bool aligned) {
   using Own = Transposed<Tile>;
   constexpr int ROWS = Tile::ROWS, COLS = Tile::COLS;
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
   const auto fetch_dout = [&](int n) {
     if (n >= all) return;
     fetch_rows<Tile, COLS>(tile.cols_b, at.dout + head(n) * Tq * HS, i0(n), Tq, HS, aligned);
-    load_query_sums<Tile, COLS>(tile, at.lse + head(n) * Tq, at.scratch + head(n) * Tq, i0(n), Tq);
+    load_query_sums<Tile, COLS>(tile, at.lse + head(n) * Tq, at.D + head(n) * Tq, i0(n), Tq);
   };
 
   fetch_rows<Tile, ROWS>(tile.rows_a, at.k + kv_head * Tk * HS, j0, Tk, HS, aligned);
@@ -162,7 +162,8 @@ __global__ void __launch_bounds__(SUM_THREADS)
 
 }  // namespace
 
-void five_products(const Attention& shape, const Tensors& at) {
+void five_products(const Attention& shape, const Tensors& at, Workspace workspace,
+                   cudaStream_t stream) {
   require_valid(shape);
   require_head_size(shape.HS, "five_products");
   with_pair_sizes(shape.HS, [&]<class Sizes>() {
@@ -173,20 +174,23 @@ void five_products(const Attention& shape, const Tensors& at) {
     const unsigned sums = grid_blocks(ceil_div(elements, SUM_THREADS));
     grid_blocks(heads * at_a_time);  // throws if these are too many
     if (shape.HS == 0) return;
+    require_workspace(workspace, workspace_bytes(shape, five_products), "five_products");
+    float* const D = workspace.take<float>(shape.rows());
+    float* const parts = workspace.take<float>(part_floats(shape));
     const float factor = score_scale(shape);
-    float* const parts = at.scratch + ceil_div(shape.rows(), 4) * 4;
-    const bool aligned = rows_begin_aligned(shape, at) && rows_are_aligned(parts, shape.HS);
-    row_dots(shape, at.dout, at.out, at.scratch);
+    const bool aligned = rows_begin_aligned(shape, at);
+    row_dots(shape, at, D, stream);
     for (int64_t first = 0; first < std::max(tiles, int64_t{1}); first += at_a_time) {
       const int64_t count = std::min(at_a_time, tiles - first);
       if (heads * count > 0) {
-        five_products_kernel<Tile><<<grid_blocks(heads * count), Tile::THREADS, Tile::BYTES>>>(
-            shape, LOG2_E * factor, factor, at, parts, first, aligned);
+        five_products_kernel<Tile>
+            <<<grid_blocks(heads * count), Tile::THREADS, Tile::BYTES, stream>>>(
+                shape, LOG2_E * factor, factor, Operands{at, D}, parts, first, aligned);
         CUDA_CHECK_LAUNCH();
       }
       if (sums == 0) continue;
-      dq_parts_kernel<<<sums, SUM_THREADS>>>(shape, Tile::ROWS, Tile::COLS, factor, parts, at.dq,
-                                             first, count);
+      dq_parts_kernel<<<sums, SUM_THREADS, 0, stream>>>(shape, Tile::ROWS, Tile::COLS, factor,
+                                                        parts, at.dq, first, count);
       CUDA_CHECK_LAUNCH();
     }
   });

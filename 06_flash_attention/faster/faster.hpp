@@ -15,6 +15,10 @@ inline constexpr const char* after = "two_buffers";
 
 Launcher larger_tiles, less_work, read_ahead, spread_copies, outer_products;
 
+/// outer_products in a stream, for part any_shape.
+void outer_products_on(const Attention& shape, const float* q, const float* k, const float* v,
+                       float* out, float* lse, cudaStream_t stream);
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "larger_tiles",
      .launch = larger_tiles,

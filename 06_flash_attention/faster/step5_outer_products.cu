@@ -171,8 +171,8 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::D <= 64 ? 2 : 1)
 
 }  // namespace
 
-void outer_products(const Attention& shape, const float* q, const float* k, const float* v,
-                    float* out, float* lse, float*) {
+void outer_products_on(const Attention& shape, const float* q, const float* k, const float* v,
+                       float* out, float* lse, cudaStream_t stream) {
   require_valid(shape);
   with_tile<QuadRows, MiddleQuads, SmallQuads>(shape.HS, "outer_products", [&]<class Tile>() {
     const bool whole = shape.HS == Tile::D && rows_begin_aligned(Tile::D, q, k, v, out);
@@ -180,10 +180,15 @@ void outer_products(const Attention& shape, const float* q, const float* k, cons
         whole ? outer_products_kernel<Tile, true> : outer_products_kernel<Tile, false>;
     allow_shared_memory(kernel, Tile::BYTES, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
-    kernel<<<query_blocks(shape, Tile::Br), Tile::THREADS, Tile::BYTES>>>(
+    kernel<<<query_blocks(shape, Tile::Br), Tile::THREADS, Tile::BYTES, stream>>>(
         shape, LOG2_E * score_scale(shape), q, k, v, out, lse);
     CUDA_CHECK_LAUNCH();
   });
+}
+
+void outer_products(const Attention& shape, const float* q, const float* k, const float* v,
+                    float* out, float* lse, float*) {
+  outer_products_on(shape, q, k, v, out, lse, nullptr);  // the default stream
 }
 
 }  // namespace tutorial::flash_attention::faster

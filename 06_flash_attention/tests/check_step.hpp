@@ -2,23 +2,47 @@
 #pragma once
 
 #include <functional>
+#include <type_traits>
 
+#include "common/kernel/workspace.hpp"
 #include "tests/attention_problems.hpp"
 
 namespace tutorial::flash_attention {
+
+/// The launcher of part any_shape, whose steps not all of these tests are linked with.
+using StreamLauncher = void(const Attention& shape, const float* q, const float* k, const float* v,
+                            float* out, float* lse, Workspace workspace, cudaStream_t stream);
 
 // ---- what each of them says of its own steps (tests/limits.cpp)
 
 /// The largest head size that the step takes on every device: its tiles have no more columns.
 /// INT64_MAX: it has no such limit, as kv_outer and q_outer.
 int64_t largest_head_size(const Step<Launcher>& step);
+int64_t largest_head_size(const Step<StreamLauncher>& step);
 /// A head size like this one for which the step has a kernel of its own: large_heads has none up to
 /// 128.
 int64_t own_head_size(const Step<Launcher>& step, int64_t HS);
-/// How many floats `scratch` has.
+int64_t own_head_size(const Step<StreamLauncher>& step, int64_t HS);
+/// How many floats `scratch` has, or the workspace.
 int64_t scratch_size(const Attention& shape);
 
 // ---- and what follows
+
+/// Launches a step in the default stream, with scratch, or with a workspace.
+inline void launch_step(const Step<Launcher>& step, const Attention& shape, const float* q,
+                        const float* k, const float* v, float* out, float* lse, Workspace scratch) {
+  step.launch(shape, q, k, v, out, lse, static_cast<float*>(scratch.memory));
+}
+inline void launch_step(const Step<StreamLauncher>& step, const Attention& shape, const float* q,
+                        const float* k, const float* v, float* out, float* lse,
+                        Workspace workspace) {
+  step.launch(shape, q, k, v, out, lse, workspace, nullptr);
+}
+/// Without tensors: for what a step says before it launches.
+template <class Launcher>
+void launch_step(const Step<Launcher>& step, const Attention& shape) {
+  launch_step(step, shape, nullptr, nullptr, nullptr, nullptr, nullptr, {});
+}
 
 /// How far the tensors begin, in floats, from an address that is a multiple of 256 bytes.
 struct Offsets {
@@ -26,15 +50,16 @@ struct Offsets {
 };
 
 /// Does the step need more shared memory for this head size than the device has?
-inline bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
+template <class Launcher>
+bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
   shape.B = 0;  // so that it launches nothing
-  return is_device_too_small(
-      step.name, [&] { step.launch(shape, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr); });
+  return is_device_too_small(step.name, [&] { launch_step(step, shape); });
 }
 
 /// Checks out and lse, where the device is large enough for the step, and the step does not hand
 /// the head size on to the one before it.
-inline void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets = {}) {
+template <class Launcher>
+void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets = {}) {
   const Attention& shape = problem.shape;
   if (shape.HS > largest_head_size(step) || is_too_large_here(step, shape)) return;
   if (shape.rows() > 0 && shape.HS != own_head_size(step, shape.HS)) return;
@@ -42,11 +67,15 @@ inline void check_step(const Step<Launcher>& step, const Problem& problem, Offse
   INFO(step.name << " " << text(shape) << " offsets q " << of_q << ", k " << of_k << ", v " << of_v
                  << ", out " << of_out << ", lse " << of_lse << ", scratch " << of_scratch);
   const DeviceBuffer<float> q(problem.q, of_q), k(problem.k, of_k), v(problem.v, of_v);
-  DeviceBuffer<float> lse(shape.rows(), of_lse), scratch(scratch_size(shape), of_scratch);
+  // A workspace does not begin anywhere.
+  constexpr bool HAS_SCRATCH = std::is_same_v<Launcher, flash_attention::Launcher>;
+  DeviceBuffer<float> lse(shape.rows(), of_lse),
+      scratch(scratch_size(shape), HAS_SCRATCH ? of_scratch : 0);
   const Reference want = reference(problem);
   check_launch(
       [&](float* out) {
-        step.launch(shape, q.data(), k.data(), v.data(), out, lse.data(), scratch.data());
+        launch_step(step, shape, q.data(), k.data(), v.data(), out, lse.data(),
+                    workspace_in(scratch));
       },
       want.out,
       {.name = "out",
@@ -63,8 +92,9 @@ inline void check_step(const Step<Launcher>& step, const Problem& problem, Offse
 }
 
 /// With the causal mask and without.
-inline void check_both(const Step<Launcher>& step, Attention shape,
-                       const std::function<Problem(const Attention&)>& make) {
+template <class Launcher>
+void check_both(const Step<Launcher>& step, Attention shape,
+                const std::function<Problem(const Attention&)>& make) {
   for (bool causal : {true, false}) {
     shape.causal = causal;
     check_step(step, make(shape));

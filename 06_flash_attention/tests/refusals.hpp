@@ -12,10 +12,9 @@ namespace tutorial::flash_attention {
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
-inline void check_refusals(const Step<Launcher>& step) {
-  const auto launch = [&](const Attention& shape) {
-    step.launch(shape, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
-  };
+template <class Launcher>
+void check_refusals(const Step<Launcher>& step) {
+  const auto launch = [&](const Attention& shape) { launch_step(step, shape); };
   const bool loops = largest_head_size(step) == INT64_MAX;  // any head size, if there is memory
   CHECK_THROWS_MATCHES(
       launch({.Tq = 8, .Tk = 8, .HS = 5000}), Error,
@@ -29,32 +28,33 @@ inline void check_refusals(const Step<Launcher>& step) {
   CHECK(cudaGetLastError() == cudaSuccess);
 }
 
-inline void check_tiles_for_every_device(const Step<Launcher>& step) {
+template <class Launcher>
+void check_tiles_for_every_device(const Step<Launcher>& step) {
   const int64_t largest = largest_head_size(step);
   for (int64_t HS : {1, 32, 64, 80, 128, 256}) {
     if (HS > (largest == INT64_MAX ? 64 : largest)) continue;  // the two loops grow with it
     INFO(step.name << ", head size " << HS);
-    CHECK_NOTHROW(
-        step.launch({.B = 0, .HS = HS}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr));
+    CHECK_NOTHROW(launch_step(step, {.B = 0, .HS = HS}));
   }
 }
 
-inline void check_too_many_blocks(const Step<Launcher>& step) {
+template <class Launcher>
+void check_too_many_blocks(const Step<Launcher>& step) {
   if (is_too_large_here(step, {})) return;
   const SmallGrid grid(2, 2);
   CHECK_THROWS_MATCHES(
-      step.launch({.NH = 3, .NH_kv = 3}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr),
-      Error,
+      launch_step(step, {.NH = 3, .NH_kv = 3}), Error,
       MessageMatches(ContainsSubstring("3 blocks are more than the 2 that a grid can have")));
 }
 
 /// `by` says so: the step, or the one that it hands the problem to.
-inline void check_larger_head_sizes(const Step<Launcher>& step, const std::string& by) {
+template <class Launcher>
+void check_larger_head_sizes(const Step<Launcher>& step, const std::string& by) {
   const int64_t largest = largest_head_size(step);
   if (largest == INT64_MAX) return;  // its tiles are as wide as the head
   if (is_too_large_here(step, {.HS = largest})) return;
   CHECK_THROWS_MATCHES(
-      step.launch({.HS = largest + 1}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), Error,
+      launch_step(step, {.HS = largest + 1}), Error,
       MessageMatches(ContainsSubstring("head size " + std::to_string(largest + 1) +
                                        " is too large for " + by) &&
                      ContainsSubstring("takes at most " + std::to_string(largest))));

@@ -5,7 +5,8 @@
 
 namespace tutorial::flash_attention {
 
-inline void check_every_shape(const Step<Launcher>& step) {
+template <class Launcher>
+void check_every_shape(const Step<Launcher>& step) {
   const std::vector<Attention> shapes = {
       {.Tq = 1, .Tk = 1, .HS = 1},
       {.Tq = 5, .Tk = 3, .HS = 5},       // less than a tile; queries without keys
@@ -31,7 +32,8 @@ inline void check_every_shape(const Step<Launcher>& step) {
   for (const Attention& shape : shapes) check_step(step, normal_problem(shape));
 }
 
-inline void check_any_address(const Step<Launcher>& step) {
+template <class Launcher>
+void check_any_address(const Step<Launcher>& step) {
   // Rows that would allow 16-byte accesses.
   const Problem small = normal_problem({.Tq = 5, .Tk = 9, .HS = own_head_size(step, 32)});
   const Problem problem = normal_problem(
@@ -46,13 +48,15 @@ inline void check_any_address(const Step<Launcher>& step) {
   }
 }
 
-inline void check_many_heads(const Step<Launcher>& step) {
+template <class Launcher>
+void check_many_heads(const Step<Launcher>& step) {
   if (!device_has_clock()) SKIP("65538 blocks take the simulator minutes");
   check_step(step, normal_problem({.B = 2, .NH = 32769, .NH_kv = 3, .Tq = 1, .Tk = 1, .HS = 1}));
 }
 
 /// 18 GB, so it must be asked for by its tag. All queries but those of the last two heads are 0.
-inline void check_many_elements(const Step<Launcher>& step) {
+template <class Launcher>
+void check_many_elements(const Step<Launcher>& step) {
   const Attention last = {.NH = 2, .NH_kv = 1, .Tq = 3, .Tk = 40, .HS = 128};
   if (is_too_large_here(step, last)) return;
   Attention shape = last;
@@ -64,7 +68,8 @@ inline void check_many_elements(const Step<Launcher>& step) {
   CUDA_CHECK(cudaMemset(q.data(), 0, size * sizeof(float)));
   CUDA_CHECK(cudaMemcpy(q.data() + size - tail, problem.q.data(), tail * sizeof(float),
                         cudaMemcpyHostToDevice));
-  step.launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), scratch.data());
+  launch_step(step, shape, q.data(), k.data(), v.data(), out.data(), lse.data(),
+              workspace_in(scratch));
   CUDA_CHECK_LAUNCH();
   std::vector<float> got(tail);
   CUDA_CHECK(cudaMemcpy(got.data(), out.data() + size - tail, tail * sizeof(float),
@@ -77,7 +82,8 @@ inline void check_many_elements(const Step<Launcher>& step) {
   CHECK(out.guards_intact());
 }
 
-inline void check_nothing_to_do(const Step<Launcher>& step) {
+template <class Launcher>
+void check_nothing_to_do(const Step<Launcher>& step) {
   check_step(step, normal_problem({.B = 0}));
   check_step(step, normal_problem({.NH = 0}));
   check_step(step, normal_problem({.NH = 0, .NH_kv = 0}));
@@ -86,7 +92,7 @@ inline void check_nothing_to_do(const Step<Launcher>& step) {
   // Without columns out is empty, and a score without terms is no score: lse is left alone.
   const Attention no_columns = {.Tq = 5, .Tk = 5, .HS = 0};
   if (is_too_large_here(step, no_columns)) return;
-  step.launch(no_columns, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  launch_step(step, no_columns);
   CUDA_CHECK(cudaDeviceSynchronize());
 }
 

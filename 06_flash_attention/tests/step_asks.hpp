@@ -33,9 +33,10 @@ inline int64_t hidden_bytes(const Attention& shape, const Tiles& tiles) {
 }
 
 /// `more` are letters in the step's header beside the problem's own.
-inline void check_step_asks(const Step<Launcher>& step, const Attention& shape,
-                            const std::map<std::string, int64_t>& more, Allowance loads,
-                            Allowance stores) {
+template <class Launcher>
+void check_step_asks(const Step<Launcher>& step, const Attention& shape,
+                     const std::map<std::string, int64_t>& more, Allowance loads,
+                     Allowance stores) {
   if (is_too_large_here(step, shape)) return;
   CAPTURE(step.name, text(shape));
   const Problem p = normal_problem(shape);
@@ -49,13 +50,14 @@ inline void check_step_asks(const Step<Launcher>& step, const Attention& shape,
   check_asked_for(
       symbols,
       [&] {
-        step.launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), scratch.data());
+        launch_step(step, shape, q.data(), k.data(), v.data(), out.data(), lse.data(),
+                    workspace_in(scratch));
       },
       loads, stores);
 }
 
 /// Of a step that has such tiles for a head size.
-template <class TilesOf>
+template <class Launcher, class TilesOf>
 void check_asks_by_tiles(const Step<Launcher>& step, const TilesOf& tiles_of) {
   for (Attention a : std::vector<Attention>{
            {.Tq = 64, .Tk = 64, .HS = 64, .causal = false},

@@ -7,7 +7,8 @@
 
 namespace tutorial::flash_attention {
 
-inline void check_scores_of_any_size(const Step<Launcher>& step) {
+template <class Launcher>
+void check_scores_of_any_size(const Step<Launcher>& step) {
   for (float shift : {200.0f, -200.0f, -2e4f, 2e4f}) {
     INFO("scores near " << shift);
     check_both(step, {.Tq = 70, .Tk = 130, .HS = 5}, [&](const Attention& shape) {
@@ -16,7 +17,8 @@ inline void check_scores_of_any_size(const Step<Launcher>& step) {
   }
 }
 
-inline void check_rescales(const Step<Launcher>& step) {
+template <class Launcher>
+void check_rescales(const Step<Launcher>& step) {
   const Attention shape = {.Tq = 33, .Tk = 260, .HS = own_head_size(step, 40)};
   check_both(step, shape, [](const Attention& s) {
     return with_scores(s, [](int64_t j) { return 0.1f * static_cast<float>(j); });
@@ -27,7 +29,8 @@ inline void check_rescales(const Step<Launcher>& step) {
 }
 
 /// A key of −∞ is masked for every query, wherever its tile is.
-inline void check_masked_tiles(const Step<Launcher>& step) {
+template <class Launcher>
+void check_masked_tiles(const Step<Launcher>& step) {
   const Attention shape = {.Tq = 140, .Tk = 200, .HS = 5};
   const auto masked = [&](int64_t first, int64_t last, float others) {
     INFO("keys " << first << " to " << last << " are masked, other scores near " << others);
@@ -42,7 +45,8 @@ inline void check_masked_tiles(const Step<Launcher>& step) {
   masked(0, 199, 0);    // all
 }
 
-inline void check_nan_and_infinities(const Step<Launcher>& step) {
+template <class Launcher>
+void check_nan_and_infinities(const Step<Launcher>& step) {
   const int64_t HS = own_head_size(step, 5);
   Problem problem = normal_problem({.Tq = 40, .Tk = 40, .HS = HS});
   problem.q[3 * HS + 1] = std::nanf("");  // query 3

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "any_shape/any_shape.hpp"
+#include "common/testing/two_streams.hpp"
 #include "tests/refusals.hpp"
 #include "tests/shapes.hpp"
 #include "tests/values.hpp"
@@ -47,6 +48,40 @@ TEST_CASE("every step that has a tile for each head size is right for all of the
 TEST_CASE("every step takes any address that a float can have") {
   const auto step = EACH_STEP(steps);
   check_any_address(step);
+}
+
+/// out, and lse behind it.
+void check_problem_in_two_streams(const Step<Launcher>& step, const Attention& shape) {
+  if (shape.HS > largest_head_size(step) || is_too_large_here(step, shape)) return;
+  CAPTURE(step.name, text(shape));
+  const Problem p = normal_problem(shape);
+  const DeviceBuffer<float> q(p.q), k(p.k), v(p.v);
+  const int64_t size = shape.rows() * shape.HS;
+  check_in_two_streams<float>(size + shape.rows(), workspace_bytes(shape),
+                              [&](float* out, Workspace workspace, cudaStream_t stream) {
+                                step.launch(shape, q.data(), k.data(), v.data(), out, out + size,
+                                            workspace, stream);
+                              });
+}
+
+TEST_CASE("every step stays in its stream, and two launches share nothing") {
+  const auto step = EACH_STEP(steps);
+  const Attention parts = {.NH = 4, .NH_kv = 2, .Tq = 3, .Tk = 300, .HS = 8};
+  CHECK(workspace_bytes(parts) > 0);
+  check_problem_in_two_streams(step, parts);
+  // Head sizes that steps 1 and 2 have no kernel for, and one for step 2's own.
+  for (int64_t HS : {5, 130, 136})
+    check_problem_in_two_streams(step, {.Tq = 3, .Tk = 20, .HS = HS});
+}
+
+TEST_CASE("split_keys and by_shape refuse too small a workspace, before they launch") {
+  const auto step = EACH_STEP(steps);
+  const Attention shape = {.NH = 4, .NH_kv = 2, .Tq = 3, .Tk = 300, .HS = 8};
+  if (step.launch != split_keys && step.launch != by_shape) return;
+  const Workspace small = {.memory = nullptr, .bytes = workspace_bytes(shape) - 1};
+  CHECK_THROWS_AS(step.launch(shape, nullptr, nullptr, nullptr, nullptr, nullptr, small, nullptr),
+                  Error);
+  CHECK(cudaGetLastError() == cudaSuccess);
 }
 
 TEST_CASE("every step takes more heads than a grid has blocks in y", "[large]") {

@@ -47,9 +47,9 @@ TEST_CASE("few rows: a block has as many warps as there is shared memory for") {
       const SmallSharedMemory small(limit);
       CHECK_FALSE(is_too_large_here(step, problem.shape));
       const DeviceBuffer<float> q(problem.q), k(problem.k), v(problem.v);
-      DeviceBuffer<float> out(rows * HS), lse(rows), scratch(scratch_floats(problem.shape));
-      step.launch(problem.shape, q.data(), k.data(), v.data(), out.data(), lse.data(),
-                  scratch.data());
+      DeviceBuffer<float> out(rows * HS), lse(rows), scratch(scratch_size(problem.shape));
+      launch_step(step, problem.shape, q.data(), k.data(), v.data(), out.data(), lse.data(),
+                  workspace_in(scratch));
       return out.to_host();
     };
     CAPTURE(step.name, rows, HS, bytes);

@@ -1,6 +1,7 @@
 // The rules of paths.hpp on both sides, and steps 5 and 6 where they lead elsewhere.
 #include "any_shape/paths.hpp"
 
+#include <cstddef>
 #include <utility>
 
 #include "common/kernel/grid.hpp"
@@ -84,8 +85,9 @@ TEST_CASE("few_queries: more than half of the threads would have no query") {
 std::vector<float> result(Launcher* launch, const Problem& p) {
   const DeviceBuffer<float> q(p.q), k(p.k), v(p.v);
   DeviceBuffer<float> out(p.shape.rows() * p.shape.HS), lse(p.shape.rows());
-  DeviceBuffer<float> scratch(scratch_floats(p.shape));
-  launch(p.shape, q.data(), k.data(), v.data(), out.data(), lse.data(), scratch.data());
+  DeviceBuffer<std::byte> memory(workspace_bytes(p.shape));
+  launch(p.shape, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
+         nullptr);
   return out.to_host();
 }
 
@@ -107,7 +109,7 @@ TEST_CASE("by_shape gives what the step gives that the rule names") {
   const Attention few = {.NH = 4, .NH_kv = 2, .Tq = 1, .Tk = 300, .HS = 8};
   const Attention many = {
       .NH = 2 * multiprocessors, .NH_kv = 2, .Tq = 128, .Tk = 5, .HS = 8, .causal = false};
-  if (is_too_large_here({.name = "by_shape", .launch = by_shape}, many)) return;
+  if (is_too_large_here(Step<Launcher>{.name = "by_shape", .launch = by_shape}, many)) return;
   for (const Attention& shape : {few, many}) {
     CAPTURE(text(shape));
     const Problem problem = normal_problem(shape);

@@ -11,9 +11,10 @@ TEST_CASE("small tiles are right for every shape", "[shapes]") {
 
 TEST_CASE("the largest tile that fits is taken, on both sides of each border") {
   const auto step = EACH_STEP(steps);
-  for (const Border& border : std::initializer_list<Border>{{head_sizes, 80, 177408, 128, 64},
-                                                            {large_heads, 256, 204800, 128, 32},
-                                                            {large_heads, 256, 81920, 32, 16}})
+  for (const Border<Launcher>& border :
+       std::initializer_list<Border<Launcher>>{{head_sizes, 80, 177408, 128, 64},
+                                               {large_heads, 256, 204800, 128, 32},
+                                               {large_heads, 256, 81920, 32, 16}})
     if (border.launch == step.launch) check_border(step, border);
 }
 

@@ -5,7 +5,7 @@
 namespace tutorial::flash_attention::any_shape {
 
 void head_sizes(const Attention& shape, const float* q, const float* k, const float* v, float* out,
-                float* lse, float*) {
+                float* lse, Workspace, cudaStream_t) {
   hand_over_spoiled(shape, q, k, v, out, lse);
 }
 

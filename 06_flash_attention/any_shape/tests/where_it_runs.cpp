@@ -15,9 +15,10 @@ TEST_CASE("part any_shape runs on every GPU that the table names", "[where_it_ru
         "06/any_shape", steps,
         [&](Launcher* launch) {
           const int64_t size = shape.rows() * HS;
-          DeviceBuffer<float> q(size), k(size), v(size), out(size), lse(shape.rows()),
-              scratch(scratch_floats(shape));
-          launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), scratch.data());
+          DeviceBuffer<float> q(size), k(size), v(size), out(size), lse(shape.rows());
+          DeviceBuffer<std::byte> memory(workspace_bytes(shape));
+          launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
+                 nullptr);
         },
         head_size);
   };

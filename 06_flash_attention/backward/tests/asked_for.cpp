@@ -25,7 +25,7 @@ TEST_CASE("backward: every step asks for what its header says", "[counts]") {
     if (is_too_large_here(step, a)) continue;
     CAPTURE(step.name, text(a));
     OnDevice on(step, normal_problem(a));
-    check_asked_for(symbols(a), [&] { step.launch(a, on.tensors()); });
+    check_asked_for(symbols(a), [&] { on.launch(); });
   }
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("backward: every fused step leaves out the tiles that the mask hides",
   CAPTURE(step.name);
   OnDevice on(step, normal_problem(shape));
   start_profile();
-  step.launch(shape, on.tensors());
+  on.launch();
   CUDA_CHECK(cudaDeviceSynchronize());
   const auto exact = symbols(shape);
   const std::map<std::string, double> values(exact.begin(), exact.end());

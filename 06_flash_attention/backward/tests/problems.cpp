@@ -51,7 +51,7 @@ std::string text(const Attention& s) {
 
 bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
   shape.B = 0;  // so that it launches nothing
-  return is_device_too_small(step.name, [&] { step.launch(shape, {}); });
+  return is_device_too_small(step.name, [&] { step.launch(shape, {}, {}, nullptr); });
 }
 
 void check_step(const Step<Launcher>& step, const Problem& problem, const Offsets& offset) {
@@ -62,7 +62,7 @@ void check_step(const Step<Launcher>& step, const Problem& problem, const Offset
     if (offset[i] != 0) UNSCOPED_INFO("tensor " << i << " begins at float " << offset[i]);
   OnDevice on(step, problem, offset);
   const Reference want = reference(problem);
-  step.launch(shape, on.tensors());
+  on.launch();
   CUDA_CHECK_LAUNCH();
   const auto check = [&](const char* name, const DeviceBuffer<float>& got, const Expected& expected,
                          int64_t heads, int64_t rows) {
@@ -78,7 +78,7 @@ void check_step(const Step<Launcher>& step, const Problem& problem, const Offset
   check("dq", on.dq, want.dq, shape.B * shape.NH, shape.Tq);
   check("dk", on.dk, want.dk, shape.B * shape.NH_kv, shape.Tk);
   check("dv", on.dv, want.dv, shape.B * shape.NH_kv, shape.Tk);
-  if (!on.scratch.guards_intact()) FAIL_CHECK("the kernel wrote outside of scratch");
+  if (!on.memory.guards_intact()) FAIL_CHECK("the kernel wrote outside of the workspace");
 }
 
 }  // namespace tutorial::flash_attention::backward

@@ -1,6 +1,7 @@
 // What the tests of the backward pass share: problems, and one way to check a step.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -33,9 +34,9 @@ bool is_too_large_here(const Step<Launcher>& step, Attention shape);
 /// How far each tensor of Tensors begins, in floats, from an address that is a multiple of 256
 /// bytes.
 using Offsets = std::vector<int64_t>;
-inline const Offsets no_offsets(10);
+inline const Offsets no_offsets(9);
 
-/// A step's tensors in global memory; the outputs and the scratch are NaN.
+/// A step's tensors and its workspace in global memory; the outputs and the workspace are NaN.
 struct OnDevice {
   OnDevice(const Step<Launcher>& step, const Problem& problem, const Offsets& offset = no_offsets)
       : q(problem.q, offset[0]),
@@ -47,12 +48,18 @@ struct OnDevice {
         dq(static_cast<int64_t>(problem.q.size()), offset[6]),
         dk(static_cast<int64_t>(problem.k.size()), offset[7]),
         dv(static_cast<int64_t>(problem.v.size()), offset[8]),
-        scratch(scratch_floats(problem.shape, step.launch), offset[9]) {}
+        memory(workspace_bytes(problem.shape, step.launch)),
+        shape(problem.shape),
+        step(step.launch) {}
   Tensors tensors() {
     return {q.data(),   k.data(),  v.data(),  out.data(), dout.data(),
-            lse.data(), dq.data(), dk.data(), dv.data(),  scratch.data()};
+            lse.data(), dq.data(), dk.data(), dv.data()};
   }
-  DeviceBuffer<float> q, k, v, out, dout, lse, dq, dk, dv, scratch;
+  void launch() { step(shape, tensors(), workspace_in(memory), nullptr); }
+  DeviceBuffer<float> q, k, v, out, dout, lse, dq, dk, dv;
+  DeviceBuffer<std::byte> memory;
+  Attention shape;
+  Launcher* step;
 };
 
 /// Checks dq, dk and dv, where the device is large enough for the step.

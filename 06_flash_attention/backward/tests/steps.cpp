@@ -4,6 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "common/kernel/error.hpp"
+#include "common/testing/two_streams.hpp"
 #include "problems.hpp"
 
 namespace tutorial::flash_attention::backward {
@@ -69,7 +70,8 @@ TEST_CASE("backward: a tile is the largest that the device has shared memory for
     CAPTURE(HS, bytes);
     const auto sizes_with = [&, HS = HS](int64_t limit) {
       const SmallSharedMemory small(limit);
-      for (Launcher* step : {register_tiles, five_products}) step({.B = 0, .HS = HS}, {});
+      for (Launcher* step : {register_tiles, five_products})
+        step({.B = 0, .HS = HS}, {}, {}, nullptr);
       return std::pair(tile_rows(HS), tile_cols(HS));
     };
     CHECK(sizes_with(bytes) == std::pair(rows, cols));
@@ -78,18 +80,43 @@ TEST_CASE("backward: a tile is the largest that the device has shared memory for
   const SmallSharedMemory small(74495);
   CHECK(square_size(64) == 32);
   CHECK(square_size(65) == 16);
-  CHECK_NOTHROW(fused({.B = 0, .HS = 128}, {}));
+  CHECK_NOTHROW(fused({.B = 0, .HS = 128}, {}, {}, nullptr));
 }
 
 TEST_CASE("backward: every step takes any address that a float can have") {
   const auto step = EACH_STEP(steps);
   const Problem small = normal_problem({.Tq = 5, .Tk = 9, .HS = 32});
-  for (size_t tensor = 0; tensor < 10; ++tensor) {
+  for (size_t tensor = 0; tensor < no_offsets.size(); ++tensor) {
     Offsets one = no_offsets;
     one[tensor] = static_cast<int64_t>(1 + tensor % 3);
     check_step(step, small, one);
   }
-  check_step(step, small, Offsets(10, 1));
+  check_step(step, small, Offsets(no_offsets.size(), 1));
+}
+
+TEST_CASE("backward: every step stays in its stream, and two launches share nothing") {
+  const auto step = EACH_STEP(steps);
+  const Attention shape = {.NH = 2, .NH_kv = 1, .Tq = 20, .Tk = 33, .HS = 20};
+  if (is_too_large_here(step, shape)) return;
+  CAPTURE(step.name);
+  const Problem problem = normal_problem(shape);
+  OnDevice on(step, problem);
+  const int64_t queries = query_rows(shape) * shape.HS, keys = key_rows(shape) * shape.HS;
+  check_in_two_streams<float>(queries + 2 * keys, workspace_bytes(shape, step.launch),
+                              [&](float* dq, Workspace workspace, cudaStream_t stream) {
+                                Tensors at = on.tensors();
+                                at.dq = dq, at.dk = dq + queries, at.dv = at.dk + keys;
+                                step.launch(shape, at, workspace, stream);
+                              });
+}
+
+TEST_CASE("backward: every step refuses too small a workspace, before it launches") {
+  const auto step = EACH_STEP(steps);
+  const Attention shape = {.Tq = 20, .Tk = 33, .HS = 20};
+  if (is_too_large_here(step, shape)) return;
+  const Workspace small = {.memory = nullptr, .bytes = workspace_bytes(shape, step.launch) - 1};
+  CHECK_THROWS_AS(step.launch(shape, {}, small, nullptr), Error);
+  CHECK(cudaGetLastError() == cudaSuccess);
 }
 
 // 60 GB, so it must be asked for by its tag. All but the last two heads are 0.
@@ -112,9 +139,12 @@ TEST_CASE("backward: every step takes more than 2^31 elements", "[.large]") {
                             v = large(keys, problem.v), out = large(queries, problem.out),
                             dout = large(queries, problem.dout),
                             lse = large(shape.rows(), problem.lse);
-  DeviceBuffer<float> dq(queries), dk(keys), dv(keys), scratch(scratch_floats(shape, step.launch));
-  step.launch(shape, {q.data(), k.data(), v.data(), out.data(), dout.data(), lse.data(), dq.data(),
-                      dk.data(), dv.data(), scratch.data()});
+  DeviceBuffer<float> dq(queries), dk(keys), dv(keys);
+  DeviceBuffer<std::byte> memory(workspace_bytes(shape, step.launch));
+  step.launch(shape,
+              {q.data(), k.data(), v.data(), out.data(), dout.data(), lse.data(), dq.data(),
+               dk.data(), dv.data()},
+              workspace_in(memory), nullptr);
   CUDA_CHECK_LAUNCH();
   const Reference want = reference(problem);
   const auto check = [&](const char* name, const DeviceBuffer<float>& got, const Expected& expected,
@@ -141,7 +171,7 @@ TEST_CASE("backward: every step does nothing when there is nothing to do") {
   check_step(step, normal_problem({.Tq = 5, .Tk = 0, .HS = 4}));  // dq is
   const Attention no_columns = {.Tq = 5, .Tk = 5, .HS = 0};
   if (is_too_large_here(step, no_columns)) return;
-  step.launch(no_columns, {});
+  step.launch(no_columns, {}, {}, nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
 }
 
@@ -176,8 +206,9 @@ TEST_CASE("backward: every step gives the same bits again") {
   const Problem problem = normal_problem(shape);
   OnDevice on(step, problem);
   const auto bits = [&] {
-    for (DeviceBuffer<float>* buffer : {&on.dq, &on.dk, &on.dv, &on.scratch}) buffer->poison();
-    step.launch(shape, on.tensors());
+    for (DeviceBuffer<float>* buffer : {&on.dq, &on.dk, &on.dv}) buffer->poison();
+    on.memory.poison();
+    on.launch();
     std::vector<float> all = on.dq.to_host();
     for (const DeviceBuffer<float>* buffer : {&on.dk, &on.dv})
       for (float value : buffer->to_host()) all.push_back(value);
@@ -189,7 +220,7 @@ TEST_CASE("backward: every step gives the same bits again") {
 
 TEST_CASE("backward: every step refuses what it cannot do, before it launches") {
   const auto step = EACH_STEP(steps);
-  const auto launch = [&](const Attention& shape) { step.launch(shape, {}); };
+  const auto launch = [&](const Attention& shape) { step.launch(shape, {}, {}, nullptr); };
   CHECK_THROWS_MATCHES(launch({.NH = 6, .NH_kv = 4}), Error,
                        MessageMatches(ContainsSubstring("--heads a multiple of --kv-heads")));
   CHECK_THROWS_AS(launch({.Tq = -1}), Error);

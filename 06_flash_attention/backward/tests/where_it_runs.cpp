@@ -16,9 +16,12 @@ TEST_CASE("part backward runs on every GPU that the table names", "[where_it_run
         [&](Launcher* launch) {
           const int64_t size = shape.rows() * HS;
           DeviceBuffer<float> q(size), k(size), v(size), out(size), dout(size), lse(shape.rows()),
-              dq(size), dk(size), dv(size), scratch(scratch_floats(shape, launch));
-          launch(shape, {q.data(), k.data(), v.data(), out.data(), dout.data(), lse.data(),
-                         dq.data(), dk.data(), dv.data(), scratch.data()});
+              dq(size), dk(size), dv(size);
+          DeviceBuffer<std::byte> memory(workspace_bytes(shape, launch));
+          launch(shape,
+                 {q.data(), k.data(), v.data(), out.data(), dout.data(), lse.data(), dq.data(),
+                  dk.data(), dv.data()},
+                 workspace_in(memory), nullptr);
         },
         head_size);
   };

@@ -12,11 +12,12 @@ TEST_CASE("small tiles are right for every shape", "[shapes]") {
 
 TEST_CASE("the largest tile that fits is taken, on both sides of each border") {
   const auto step = EACH_STEP(steps);
-  for (const Border& border : std::initializer_list<Border>{{larger_tiles, 64, 94208, 128, 64},
-                                                            {larger_tiles, 128, 210944, 128, 64},
-                                                            {outer_products, 64, 103424, 128, 64},
-                                                            {outer_products, 128, 204800, 128, 64},
-                                                            {outer_products, 128, 70656, 64, 32}})
+  for (const Border<Launcher>& border :
+       std::initializer_list<Border<Launcher>>{{larger_tiles, 64, 94208, 128, 64},
+                                               {larger_tiles, 128, 210944, 128, 64},
+                                               {outer_products, 64, 103424, 128, 64},
+                                               {outer_products, 128, 204800, 128, 64},
+                                               {outer_products, 128, 70656, 64, 32}})
     if (border.launch == step.launch) check_border(step, border);
 }
 

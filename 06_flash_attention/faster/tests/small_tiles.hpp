@@ -7,7 +7,8 @@
 
 namespace tutorial::flash_attention {
 
-inline void check_small_tiles(const Step<Launcher>& step) {
+template <class Launcher>
+void check_small_tiles(const Step<Launcher>& step) {
   for (int64_t bytes : {64 * 1024, 99 * 1024}) {
     INFO("with " << bytes << " bytes of shared memory a block");
     const SmallSharedMemory small(bytes);
@@ -24,13 +25,15 @@ inline void check_small_tiles(const Step<Launcher>& step) {
   }
 }
 
+template <class Launcher>
 struct Border {
   Launcher* launch;
   int64_t HS, bytes, Br, smaller_Br;  // what the tile of Br queries needs; the next one's queries
 };
 /// The largest tile that fits is taken, on both sides of the border. Of the grid one sees which
 /// tile was taken: it has a block for each Br queries.
-inline void check_border(const Step<Launcher>& step, const Border& border) {
+template <class Launcher>
+void check_border(const Step<Launcher>& step, const Border<Launcher>& border) {
   const Attention shape = {.Tq = border.Br, .Tk = 1, .HS = border.HS, .causal = false};
   const auto blocks_fit = [&](int64_t most) {
     const SmallGrid grid(most, 1);
@@ -38,7 +41,7 @@ inline void check_border(const Step<Launcher>& step, const Border& border) {
       const Problem problem = normal_problem(shape);
       const DeviceBuffer<float> q(problem.q), k(problem.k), v(problem.v);
       DeviceBuffer<float> out(shape.rows() * shape.HS), lse(shape.rows());
-      step.launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), nullptr);
+      launch_step(step, shape, q.data(), k.data(), v.data(), out.data(), lse.data(), {});
       CUDA_CHECK(cudaDeviceSynchronize());
       return true;
     } catch (const Error&) {
