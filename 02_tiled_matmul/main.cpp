@@ -25,8 +25,7 @@ int main(int argc, char** argv) try {
   Table table(options);
   table.symbols({{"M", M}, {"N", N}, {"K", K}});
   const double m = M, n = N, k = K;
-  const int64_t bytes =
-      any_shape::workspace_bytes({M, N, K}, nullptr);  // of the goal, B is aligned
+  const int64_t bytes = any_shape::workspace_bytes({M, N, K}, /*B=*/nullptr);  // of the goal, below
   table.problem("C[" + shape_text({M, N}) + "] = A[" + shape_text({M, K}) + "] · B[" +
                     shape_text({K, N}) + "], fp32",
                 {.flop = 2 * m * n * k, .bytes = 4 * (m * k + k * n + m * n)}, {M, N}, bytes);
@@ -44,13 +43,14 @@ int main(int argc, char** argv) try {
     return sums.ok ? some : sums;
   };
 
+  // A launch gives no row where the step is not selected or fails; add() times a row that is right.
   const float *a = input_a.device(), *b = input_b.device();
   for (const auto& step : steps)
     if (auto row = table.launch(step, [&](float* C) { step.launch(a, b, C, M, N, K); }))
       table.add(row, check(row));
   DeviceBuffer<std::byte> memory(bytes);
   const auto goal = [&](float* C) {
-    any_shape::few_rows({M, N, K}, a, b, C, workspace_in(memory), nullptr);
+    any_shape::few_rows({M, N, K}, a, b, C, workspace_in(memory), /*stream=*/nullptr);
   };
   if (auto row = table.launch_goal("any_shape/few_rows", goal)) table.add(row, check(row));
   const CublasHandle handle;

@@ -1,5 +1,5 @@
 // The program of chapter 03: each step on the same matrices and the same mask, beside cuBLAS and a
-// kernel that fills.
+// kernel that fills. The sizes, the mask and the inputs are read in masked_problem.cpp.
 #include "03_masked_bmm.hpp"
 #include "block_lists/block_lists.hpp"
 #include "checks.hpp"

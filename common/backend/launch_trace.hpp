@@ -1,5 +1,5 @@
 // One launch of a kernel, event by event: which lanes of which warp touch which elements, and when.
-// The CPU backend records it (common/simulator/recorder.cpp); on a GPU nothing is recorded.
+// The CPU backend records it (common/simulator/count/recorder.cpp); on a GPU nothing is recorded.
 #pragma once
 
 #include <cstdint>

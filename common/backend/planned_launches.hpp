@@ -1,5 +1,5 @@
 // What a launcher would launch on one GPU or another. The CPU backend knows it
-// (common/simulator/plan.cpp); a GPU is only itself.
+// (common/simulator/device/plan.cpp); a GPU is only itself.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // What the kernels of a launch did and what they take. The CPU backend counts what the warps did
-// (common/simulator/trace.cpp), as on a GPU Nsight Compute does. On a GPU we know what a kernel
+// (common/simulator/count/trace.cpp), as on a GPU Nsight Compute does. On a GPU we know what a kernel
 // takes of a multiprocessor (common/backend/launches_gpu.cpp).
 #pragma once
 

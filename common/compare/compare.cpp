@@ -19,7 +19,7 @@ Comparison compare_checked(const detail::Checked& checked) {
     const double* want = checked.want.value.data() + static_cast<int64_t>(row) * cols;
     const double* bound = checked.want.bound.data() + static_cast<int64_t>(row) * cols;
     for (int64_t col = 0; col < cols; ++col) {
-      if (!detail::matches(got[col], want[col], bound[col]))
+      if (!matches(got[col], want[col], bound[col]))
         wrong.push_back(static_cast<int64_t>(row) * cols + col);
       const double error = std::abs(got[col] - want[col]);
       if (std::isfinite(error) && (error > result.max_error || result.bound == 0)) {

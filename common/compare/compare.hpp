@@ -1,6 +1,7 @@
 // What "equal" means, and what a failure tells.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,12 +12,20 @@
 namespace tutorial {
 
 /// What a kernel should give: for each element the value, computed in double, and the bound on
-/// |got - want|. The bound is derived from the arithmetic. An infinite or NaN `value` must be
-/// matched exactly (NaN by any NaN).
+/// |got - want|, which each chapter's reference.cpp derives from the arithmetic. An infinite or NaN
+/// `value` must be matched exactly (NaN by any NaN).
 struct Expected {
   std::vector<double> value;
   std::vector<double> bound;
 };
+
+/// What equal means: |got - want| <= bound, said so that a NaN fails; infinity and NaN only where
+/// they are wanted.
+inline bool matches(double got, double want, double bound) {
+  if (std::isnan(want)) return std::isnan(got);
+  if (std::isinf(want)) return got == want;
+  return std::isfinite(got) && std::abs(got - want) <= bound;
+}
 
 /// The rounding error of a float32 sum of `terms` products is at most gamma(terms) · Σ|a||b|, in
 /// any order of summation (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §3.1),

@@ -40,14 +40,6 @@ struct Checked {
   double bound_at(int64_t i) const { return want.bound[i]; }
 };
 
-/// What equal means: |got - want| <= bound, said so that a NaN fails; infinity and NaN only where
-/// they are wanted.
-inline bool matches(double got, double want, double bound) {
-  if (std::isnan(want)) return std::isnan(got);
-  if (std::isinf(want)) return got == want;
-  return std::isfinite(got) && std::abs(got - want) <= bound;
-}
-
 /// True for the very NaN that DeviceBuffer fills memory with.
 bool is_poison(float value);
 

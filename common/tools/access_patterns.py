@@ -5,7 +5,7 @@ usage: common/tools/access_patterns.py FILE.csv
 
 Takes width, lanes and 32 byte offsets from each line of the file, and writes the counts behind them; in
 matrix_patterns.csv it is the word (ldmatrix, ldmatrix_trans, stmatrix), how many matrices, and 32 byte offsets. The
-simulator's rules (common/simulator/warp_request.cpp) are tested against these.
+simulator's rules (common/simulator/count/warp_request.cpp) are tested against these.
 """
 import csv
 import subprocess

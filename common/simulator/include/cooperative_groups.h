@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cooperative_groups/lanes.h>
-#include "cluster_functions.h"
+#include "simulator/cluster_functions.h"
 #include "device_functions.h"
 
 namespace cooperative_groups {

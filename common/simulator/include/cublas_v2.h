@@ -1,5 +1,5 @@
 // The CPU backend's cublas_v2.h: the part of cuBLAS that the chapters use, with cuBLAS's names,
-// values and argument errors (docs.nvidia.com/cuda/cublas). common/simulator/cublas.cpp has the
+// values and argument errors (docs.nvidia.com/cuda/cublas). common/simulator/api/cublas.cpp has the
 // code.
 //
 // Matrices are column-major. Scalars are in host memory. The matrix types are float32 alone.

@@ -2,7 +2,7 @@
 // Intrinsics").
 #pragma once
 
-#include "narrow_float.h"
+#include "simulator/narrow_float.h"
 
 using __nv_bfloat16 = simulator::NarrowFloat<7, 8>;
 using __nv_bfloat162 = simulator::NarrowPair<__nv_bfloat16>;

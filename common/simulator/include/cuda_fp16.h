@@ -1,7 +1,7 @@
 // half: 1 sign, 5 exponent and 10 fraction bits (CUDA Math API, "Half Precision Intrinsics").
 #pragma once
 
-#include "narrow_float.h"
+#include "simulator/narrow_float.h"
 
 using __half = simulator::NarrowFloat<10, 5>;
 using __half2 = simulator::NarrowPair<__half>;

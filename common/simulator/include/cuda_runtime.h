@@ -4,6 +4,6 @@
 #pragma once
 
 #include "device_functions.h"
-#include "launch_site.h"
-#include "runtime_api.h"
+#include "simulator/launch_site.h"
+#include "simulator/runtime_api.h"
 #include "vector_types.h"

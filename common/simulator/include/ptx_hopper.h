@@ -6,7 +6,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <ptx.h>
-#include "cluster_functions.h"
+#include "simulator/cluster_functions.h"
 
 #include <cstdint>
 

@@ -5,7 +5,7 @@
 
 #include "common/data/device_buffer.hpp"
 #include "common/kernel/check.hpp"
-#include "common/simulator/report.hpp"
+#include "common/simulator/device/report.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 

@@ -7,10 +7,10 @@
 
 #include "common/data/device_buffer.hpp"
 #include "common/kernel/check.hpp"
-#include "common/simulator/checks.hpp"
-#include "common/simulator/order.hpp"
-#include "common/simulator/report.hpp"
-#include "common/simulator/spin_watch.hpp"
+#include "common/simulator/check/checks.hpp"
+#include "common/simulator/run/order.hpp"
+#include "common/simulator/device/report.hpp"
+#include "common/simulator/check/spin_watch.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 

@@ -1,5 +1,5 @@
 // Headers beside a .cu file: which are translated, and what the file then includes.
-#include "common/simulator/translate_file.hpp"
+#include "common/simulator/translate/translate_file.hpp"
 
 #include <unistd.h>
 

@@ -1,0 +1,213 @@
+// The functions that code compiled with -fsanitize=thread calls at every memory access. Kernels are
+// compiled so, and linked with these in place of the sanitizer's own. Here they count; the checks
+// come into access().
+#include <dlfcn.h>
+
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+
+#include "common/simulator/run/block.hpp"
+
+namespace simulator {
+namespace {
+
+inline void access(const void* address, size_t bytes, bool is_store, const void* instruction) {
+  Worker* worker = kernel_worker();
+  if (worker == nullptr) {
+    if (is_device_address(address)) host_access(address, instruction);
+    return;
+  }
+  const SimulatorScope scope;  // what is remembered of it is no memory of the kernel's (heap.cpp)
+  const AccessKind kind = is_store ? AccessKind::write : AccessKind::read;
+  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  const auto note = [&](Access access, uintptr_t where) {
+    worker->trace->access(worker->current(), worker->call_before(instruction), access, where,
+                          bytes);
+  };
+  if (at - worker->device < kDeviceSpan) {
+    if (worker->trace) note(is_store ? Access::store : Access::load, at);
+    if (worker->checks) worker->checks->global_access(at, bytes, kind, instruction);
+  } else if (worker->is_shared(at)) {
+    if (worker->trace) note(is_store ? Access::shared_store : Access::shared_load, at);
+    if (worker->checks) worker->checks->shared_access(at, bytes, kind, instruction);
+  } else if (worker->watch_locals && worker->is_own_stack(at)) {
+    worker->hopper->products.local_access(at, bytes, is_store, instruction);
+  } else if ((worker->checks || worker->trace) && !worker->is_private(at)) {
+    if (RunningBlock* const owner = worker->owner_in_cluster(at)) {
+      if (worker->trace)
+        note(is_store ? Access::shared_store : Access::shared_load,
+             worker->own_address(at, *owner));
+      if (worker->checks) worker->checks->remote_access(*owner, at, bytes, kind, instruction);
+    } else if (worker->checks) {
+      worker->checks->foreign_access(at, bytes, kind, instruction);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace simulator
+
+#define ACCESS(suffix, bytes)                                              \
+  void __tsan_read##suffix(void* address) {                                \
+    simulator::access(address, bytes, false, __builtin_return_address(0)); \
+  }                                                                        \
+  void __tsan_write##suffix(void* address) {                               \
+    simulator::access(address, bytes, true, __builtin_return_address(0));  \
+  }
+
+// Atomic built-ins in host code of a .cu file (std::shared_ptr, say) keep their meaning.
+#define ATOMIC_OPERATION(bits, name, builtin)                                                      \
+  uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t* p, uint##bits##_t v, int) { \
+    return builtin(p, v, __ATOMIC_SEQ_CST);                                                        \
+  }
+#define ATOMICS(bits)                                                                              \
+  ATOMIC_OPERATION(bits, exchange, __atomic_exchange_n)                                            \
+  ATOMIC_OPERATION(bits, fetch_add, __atomic_fetch_add)                                            \
+  ATOMIC_OPERATION(bits, fetch_sub, __atomic_fetch_sub)                                            \
+  ATOMIC_OPERATION(bits, fetch_and, __atomic_fetch_and)                                            \
+  ATOMIC_OPERATION(bits, fetch_or, __atomic_fetch_or)                                              \
+  ATOMIC_OPERATION(bits, fetch_xor, __atomic_fetch_xor)                                            \
+  uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t* p, int) {               \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
+  }                                                                                                \
+  void __tsan_atomic##bits##_store(volatile uint##bits##_t* p, uint##bits##_t v, int) {            \
+    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                      \
+  }                                                                                                \
+  int __tsan_atomic##bits##_compare_exchange_strong(                                               \
+      volatile uint##bits##_t* p, uint##bits##_t* expected, uint##bits##_t v, int, int) {          \
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+  }                                                                                                \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile uint##bits##_t* p,                      \
+                                                  uint##bits##_t* expected, uint##bits##_t v,      \
+                                                  int success, int failure) {                      \
+    return __tsan_atomic##bits##_compare_exchange_strong(p, expected, v, success, failure);        \
+  }
+
+extern "C" {
+// Of -fsanitize=alignment and -fsanitize=object-size, whose tests are made in line: called only
+// when one fails (or the pointer is null, which the access itself will show). The second is of a
+// pointer that was made, in this function, from an array or a variable, and has left it. (The
+// layout of what it is given: GCC's ubsan.cc.)
+void __ubsan_handle_type_mismatch_v1(void* data, uintptr_t address) {
+  simulator::Worker* worker = simulator::kernel_worker();
+  if (worker == nullptr || address == 0) return;
+  struct TypeMismatch {
+    const char* file;
+    uint32_t line, column;
+    const void* type;
+    unsigned char log_of_alignment;
+  };
+  const unsigned alignment = 1u << static_cast<const TypeMismatch*>(data)->log_of_alignment;
+  const void* instruction = static_cast<const char*>(__builtin_return_address(0)) - 1;
+  if (address % alignment != 0)
+    worker->crash(SIGBUS, reinterpret_cast<const void*>(address), instruction);
+  if (worker->is_own_stack(address)) worker->crash_past_local(instruction);
+}
+
+// Of -fsanitize=bounds, whose test is made in line, too: an index outside an array of known size,
+// even where another array begins right behind it. (The layout of what it is given: GCC's
+// ubsan.cc.)
+void __ubsan_handle_out_of_bounds(void* data, uintptr_t index) {
+  simulator::Worker* worker = simulator::kernel_worker();
+  if (worker == nullptr) return;
+  struct Type {
+    uint16_t kind, info;
+    char name[1];
+  };
+  struct OutOfBounds {
+    const char* file;
+    uint32_t line, column;
+    const Type* array;
+    const Type* index;
+  };
+  const auto* what = static_cast<const OutOfBounds*>(data);
+  // `info` holds the index's width, as a power of two, and whether it has a sign.
+  const int bits = 1 << (what->index->info >> 1);
+  const bool is_signed = what->index->info & 1;
+  const int64_t value =
+      is_signed && bits == 32 ? static_cast<int32_t>(index) : static_cast<int64_t>(index);
+  worker->crash_at_index(what->array->name, value,
+                         static_cast<const char*>(__builtin_return_address(0)) - 1);
+}
+
+ACCESS(1, 1)
+ACCESS(2, 2)
+ACCESS(4, 4)
+ACCESS(8, 8)
+ACCESS(16, 16)
+void __tsan_unaligned_read2(void* address) {
+  simulator::access(address, 2, false, __builtin_return_address(0));
+}
+void __tsan_unaligned_read4(void* address) {
+  simulator::access(address, 4, false, __builtin_return_address(0));
+}
+void __tsan_unaligned_read8(void* address) {
+  simulator::access(address, 8, false, __builtin_return_address(0));
+}
+void __tsan_unaligned_read16(void* address) {
+  simulator::access(address, 16, false, __builtin_return_address(0));
+}
+void __tsan_unaligned_write2(void* address) {
+  simulator::access(address, 2, true, __builtin_return_address(0));
+}
+void __tsan_unaligned_write4(void* address) {
+  simulator::access(address, 4, true, __builtin_return_address(0));
+}
+void __tsan_unaligned_write8(void* address) {
+  simulator::access(address, 8, true, __builtin_return_address(0));
+}
+void __tsan_unaligned_write16(void* address) {
+  simulator::access(address, 16, true, __builtin_return_address(0));
+}
+void __tsan_read_range(void* address, size_t bytes) {
+  simulator::access(address, bytes, false, __builtin_return_address(0));
+}
+void __tsan_write_range(void* address, size_t bytes) {
+  simulator::access(address, bytes, true, __builtin_return_address(0));
+}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+void __tsan_func_entry(void*) {
+  if (!simulator::heed.load(std::memory_order_relaxed)) return;
+  simulator::Worker* worker = simulator::kernel_worker();
+  if (worker == nullptr || !worker->trace) return;
+  const simulator::SimulatorScope scope;
+  worker->trace->enter_function(worker->current());
+}
+void __tsan_func_exit() {
+  if (!simulator::heed.load(std::memory_order_relaxed)) return;
+  simulator::Worker* worker = simulator::kernel_worker();
+  if (worker == nullptr || !worker->trace) return;
+  const simulator::SimulatorScope scope;
+  worker->trace->leave_function(worker->current());
+}
+// Of -fsanitize-coverage=trace-pc: a basic block of the program begins.
+void __sanitizer_cov_trace_pc() {
+  if (!simulator::heed.load(std::memory_order_relaxed)) return;
+  simulator::Worker* worker = simulator::kernel_worker();
+  if (worker == nullptr) return;
+  const void* instruction = __builtin_return_address(0);
+  worker->heed_watch(instruction);
+  if (!worker->trace) return;
+  const simulator::SimulatorScope scope;
+  worker->trace->block_entered(worker->current(), worker->call_before(instruction));
+}
+// In the place of the C library's, which would wait for this very thread: exit() in a kernel.
+[[noreturn]] void exit(int status) noexcept {
+  if (simulator::Worker* worker = simulator::kernel_worker())
+    worker->crash_in_exit(static_cast<const char*>(__builtin_return_address(0)) - 1);
+  using Exit = void (*)(int);
+  reinterpret_cast<Exit>(dlsym(RTLD_NEXT, "exit"))(status);
+  __builtin_unreachable();
+}
+void __tsan_init() {}
+void __tsan_atomic_thread_fence(int) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+void __tsan_atomic_signal_fence(int) {}
+ATOMICS(8)
+ATOMICS(16)
+ATOMICS(32)
+ATOMICS(64)
+}

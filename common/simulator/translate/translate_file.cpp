@@ -1,0 +1,105 @@
+#include "common/simulator/translate/translate_file.hpp"
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "common/simulator/translate/translate_source.hpp"
+
+namespace simulator {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error(path.string() + ": cannot be read");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class Files {
+ public:
+  explicit Files(const fs::path& copies) : copies_(copies) {}
+
+  TranslatedFile translate(const fs::path& path) {
+    look_at(path);
+    // A header that includes one with a copy gets a copy, and so on.
+    for (bool found = true; found;) {
+      found = false;
+      for (auto& [name, file] : files_)
+        for (const fs::path& included : file.includes)
+          if (!file.has_copy && files_.at(included).has_copy) found = file.has_copy = true;
+    }
+    TranslatedFile result;
+    for (const auto& [name, file] : files_) {
+      result.read.push_back(name);
+      if (name != path && file.has_copy) write_copy(name, file);
+    }
+    result.text = text_with_copies(path, files_.at(path));
+    return result;
+  }
+
+ private:
+  struct File {
+    std::string source;
+    std::set<fs::path> includes;
+    bool has_copy = false;
+    size_t number = 0;  // in the name of its copy
+  };
+
+  static fs::path find(const fs::path& from, const std::string& name) {
+    std::error_code error;
+    const fs::path found = fs::weakly_canonical(from.parent_path() / name, error);
+    return !error && fs::is_regular_file(found, error) ? found : fs::path();
+  }
+
+  void look_at(const fs::path& path) {
+    const auto [entry, is_new] = files_.try_emplace(path);
+    if (!is_new) return;
+    File& file = entry->second;
+    file.number = files_.size();
+    file.source = read_file(path);
+    const std::string text =
+        translate_source(file.source, path.string(), [&](const std::string& name) {
+          if (const fs::path found = find(path, name); !found.empty()) file.includes.insert(found);
+          return "";
+        });
+    file.has_copy = text.substr(text.find('\n') + 1) != file.source;
+    for (const fs::path& included : file.includes) look_at(included);
+  }
+
+  fs::path copy_of(const fs::path& path, const File& file) const {
+    return copies_ / (std::to_string(file.number) + "_" + path.filename().string());
+  }
+
+  /// An #include of a header without a copy gets its whole path: a copy stands elsewhere.
+  std::string text_with_copies(const fs::path& path, const File& file) const {
+    return translate_source(file.source, path.string(), [&](const std::string& name) {
+      const fs::path found = find(path, name);
+      if (found.empty()) return found.string();
+      const File& included = files_.at(found);
+      return (included.has_copy ? copy_of(found, included) : found).string();
+    });
+  }
+
+  void write_copy(const fs::path& path, const File& file) const {
+    fs::create_directories(copies_);
+    const fs::path copy = copy_of(path, file);
+    std::ofstream out(copy, std::ios::binary);
+    out << text_with_copies(path, file) << std::flush;
+    if (!out) throw std::runtime_error(copy.string() + ": cannot be written");
+  }
+
+  const fs::path copies_;
+  std::map<fs::path, File> files_;
+};
+
+}  // namespace
+
+TranslatedFile translate_file(const fs::path& path, const fs::path& copies) {
+  return Files(copies).translate(path);
+}
+
+}  // namespace simulator
