@@ -192,6 +192,14 @@ uint32_t Checks::reach(const Record& before) const {
 /// Compares an access of a cell's bytes with those before it, and remembers it.
 void Checks::visit(Cell& cell, uint8_t bytes, AccessKind kind, const Record& now, bool is_global,
                    uintptr_t address) {
+  // Since a thread's last read of it nobody wrote the cell, or that read would be forgotten.
+  if (kind == AccessKind::read && cell.copy_pending == 0) {
+    Record& first = cell.reads[0];
+    if (first.epoch == now.epoch && first.thread == now.thread && first.block == now.block) {
+      first = now;
+      return;
+    }
+  }
   const bool is_write = writes(kind);
   const bool pending = cell.copy_pending != 0 && cell.write.epoch == now.epoch;
   if (!pending) cell.copy_pending = 0;

@@ -12,15 +12,16 @@
 namespace simulator {
 namespace {
 
-inline void access(const void* address, size_t bytes, bool is_store, const void* instruction) {
-  Worker* worker = kernel_worker();
+/// An access that is not of the running thread's own variables.
+[[gnu::noinline]] void access_elsewhere(Worker* worker, uintptr_t at, size_t bytes, bool is_store,
+                                        const void* instruction) {
   if (worker == nullptr) {
+    const void* const address = reinterpret_cast<const void*>(at);
     if (is_device_address(address)) host_access(address, instruction);
     return;
   }
   const SimulatorScope scope;  // what is remembered of it is no memory of the kernel's (heap.cpp)
   const AccessKind kind = is_store ? AccessKind::write : AccessKind::read;
-  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
   const auto note = [&](Access access, uintptr_t where) {
     worker->trace->access(worker->current(), worker->call_before(instruction), access, where,
                           bytes);
@@ -43,6 +44,14 @@ inline void access(const void* address, size_t bytes, bool is_store, const void*
       worker->checks->foreign_access(at, bytes, kind, instruction);
     }
   }
+}
+
+/// Most accesses are of the thread's own variables: for them this is all.
+inline void access(const void* address, size_t bytes, bool is_store, const void* instruction) {
+  Worker* const worker = kernel_worker();
+  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  if (worker != nullptr && worker->is_own_stack(at) && !worker->watch_locals) return;
+  access_elsewhere(worker, at, bytes, is_store, instruction);
 }
 
 }  // namespace
