@@ -86,21 +86,20 @@ def sizes_of(name, step):
                             table, "r" * (len(varied) + 4) + "l")
 
 
-def steps(name, options, other, names):
+def steps(ladder, name, options, other, names):
     """A line a step: number and name, ms, of the yardstick, of the bound, and counters."""
     rows = without_stages(recorded(name, options), other)
     whole = results.whole(rows, other)
     yardstick = other or (whole["step"] if whole else "")
-    folder = project.find_ladder(rows[0]["chapter"])
     kernels = {row["kernel"]: row for row in results.table("figures")
-               if row["chapter"] == project.label(folder) and row["options"].startswith(options)}
+               if row["chapter"] == ladder and row["options"].startswith(options)}
     number, table = 0, []
     for row in rows:
         if not row["median_ms"]:
             continue
         number += row["kind"] == "step"
         ms, bound = milliseconds(row), row["of_bound"]
-        line = [project.step_label(folder, row["step"], number) if row["kind"] == "step" else row["step"], digits(ms),
+        line = [project.step_label(project.ROOT / ladder, row["step"], number) if row["kind"] == "step" else row["step"], digits(ms),
                 percent(milliseconds(whole) / ms).strip(" ()") if whole else NOTHING,
                 percent(float(bound)).strip(" ()") if bound else NOTHING]
         kernel = kernels.get(row["step"] + "_kernel") or kernels.get(row["step"])
@@ -193,7 +192,7 @@ def table(page, marker):
         return [name for name in re.split(", *", words or "") if name]
 
     if match := re.fullmatch(r"steps from (\S+) at (--.*?)(?: of ([^:]*))?(?:: (.*))?", marker):
-        return steps(match[1], match[2], match[3], named(match[4]))
+        return steps(ladder_of_page(page), match[1], match[2], match[3], named(match[4]))
     if match := re.fullmatch(r"times from (\S+)(?: sizes ([\d ]*\d))?(?: of (.*))?", marker):
         return times(match[1], [int(size) for size in (match[2] or "").split()], match[3])
     if match := re.fullmatch(r"sizes from (\S+) of (\S+)", marker):
