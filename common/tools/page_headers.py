@@ -4,7 +4,7 @@
 
 The row is the one that the file is named after, stepN_NAME.cu or NAME.cu, at the size that the words say (SIZES).
 "NAME has 24 %" and "NAME takes 1.72 ms", on the next lines too, are another row's at this size, or step N's. Each
-number keeps as many digits behind the point as it has.
+number keeps as many digits behind the point as it has, so a new line begins as 0.00 ms at 4096³, 0 % of cuBLAS.
 """
 import re
 
@@ -38,9 +38,8 @@ def size_in(words):
     return said
 
 
-def rows_of(folder):
-    """The measured rows of a chapter: this ladder's own set first, as the others may have its steps at other sizes."""
-    word = project.short_name(folder)
+def rows_of(word):
+    """The measured rows of a chapter: the set of this chapter's road or this part first."""
     rows = [row for row in results.table("times") if row["median_ms"] and row["sizes"][:2] == word[:2]]
     return sorted(rows, key=lambda row: row["sizes"] != word.replace("/", "_"))
 
@@ -67,9 +66,11 @@ def filled(block, name, folder, rows):
     """The lines with the recorded numbers."""
     said, steps = size_in(block), {str(step.number): step.name for step in project.steps(folder)}
     yardstick = re.search(r" % of ([^;\n]*)", block)
+    own = [row for row in rows if row["chapter"] == project.short_name(folder)]
 
     def number(match):
-        row = row_at(rows, steps.get(match["step"]) or match["name"] or name, said)
+        other = match["name"]  # perhaps of another ladder
+        row = row_at(rows if other else own, other or steps.get(match["step"], name), said)
         value = results.milliseconds(row)
         if match["percent"]:
             value = 100 * results.milliseconds(beside(rows, row, yardstick[1])) / value
@@ -83,15 +84,15 @@ def settle(update):
     """Are all headers as they should be, or written so?"""
     good = True
     for folder in project.ladders():
-        rows = rows_of(folder)
+        rows = rows_of(project.short_name(folder))
         for path in sorted(folder.iterdir()):
             if path.suffix not in (".cu", ".cpp", ".cuh"):
                 continue
             name, text = re.sub(r"^step\d+[a-z]?_", "", path.stem), path.read_text()
             try:
                 new = BLOCK.sub(lambda match: filled(match[0], name, folder, rows), text, count=1)
-            except ValueError as error:
-                project.say(f"{path.relative_to(project.ROOT)}: its header: {error}")
+            except (ValueError, TypeError) as error:
+                project.say(f"{path.relative_to(project.ROOT)}: its header: {error}; leave the line H200 out until there is")
                 good = False
             else:
                 good = project.settle(path, new, update) and good
