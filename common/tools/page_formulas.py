@@ -128,7 +128,7 @@ def weight_slopes(d, scale):
 def occupancy(threads, registers, shared=0):
     of_warp = -(-32 * registers // 256) * 256  # they are given out by 256
     of_block = shared + 1024  # the runtime has its own
-    return min(2048 // threads, 65536 // of_warp // (threads // 32), 228 * 1024 // of_block) * threads / 2048
+    return min(32, 2048 // threads, 65536 // of_warp // (threads // 32), 228 * 1024 // of_block) * threads / 2048
 
 
 KNOWN = {function.__name__: function for function in
