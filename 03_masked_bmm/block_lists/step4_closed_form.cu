@@ -11,7 +11,7 @@
 // shared memory   50.5 kB a block, as in step 3
 // block           128 threads for 64 × 128 elements of C, four blocks on a multiprocessor
 // H200            0.264 ms for the causal default, 314 % of cuBLAS + fill
-//                 (making words and list takes 0.037 ms, once for all products with a mask, which
+//                 (mask_words_and_list takes 0.037 ms, once for all products with a mask, which
 //                 this step does without)
 #include <algorithm>
 

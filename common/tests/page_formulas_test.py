@@ -69,6 +69,13 @@ class Formulas(unittest.TestCase):
         formulas.scores.cache_clear()
         self.assertEqual(formulas.scores(16), before)
 
+    def test_occupancy(self):
+        """As the CUDA runtime said of kernels on an H200."""
+        for blocks, part in (((128, 66), 7 / 16), ((256, 32, 33408), 3 / 4), ((256, 32, 66176), 3 / 8), ((256, 120), 1 / 4),
+                             ((256, 31, 2048), 1), ((128, 154, 41976), 3 / 16),
+                             ((32, 32, 896), 1 / 2)):
+            self.assertEqual(formulas.occupancy(*blocks), part, blocks)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -9,28 +9,24 @@ from scratch import PROJECT, Scratch
 
 sys.path.insert(0, str(PROJECT / "common/tools"))
 import page_claims  # noqa: E402
+import page_headers  # noqa: E402
 import page_outputs  # noqa: E402
 import page_rules  # noqa: E402
 
 TIMES = """\
-chapter,step,kind,median_ms,of_vendor,of_bound,flop,bytes,options
-01_a,one,step,273.843887,0.00979,0.00761,1e9,2e6,--m 4 --n 4
-01_a,one_kernel,kernel,,,,,,--m 4 --n 4
-01_a,"two, later",step,0.03,89.4,,1e9,2e6,--m 4 --n 4
-01_a,vendor's,vendor,2.6819,1,0.8,1e9,2e6,--m 4 --n 4
-01_a,inside,stage,1.5,,,,,--m 4 --n 4
-01_a,one,step,,,,,,--m 8 --kernel one --kernel two
-01_a,vendor's,vendor,10.04,1,0.8,1e9,2e6,--m 8 --kernel one --kernel two
-"""
-APART = """\
-chapter,step,kind,median_ms,of_vendor,of_bound,flop,bytes,options
-01_a/p,apart,step,9.994,,,,,--m 8
-"""
-SIZES = """\
-chapter,step,kind,median_ms,of_vendor,of_bound,flop,bytes,options
-03_c,one,step,1,,0.5,1e6,2e6,--m 1 --n 4 --kernel one
-03_c,vendor's,vendor,1,,0.5,1e6,2e6,--m 1 --n 4 --kernel one
-03_c,one,step,2,,0.25,6.4e7,2e6,--m 64 --n 4 --kernel one
+sizes,chapter,step,kind,median_ms,of_bound,flop,bytes,options
+01,01,one,step,273.843887,0.00761,1e9,2e6,--m 4 --n 4
+01,01,"two, later",step,0.03,,1e9,2e6,--m 4 --n 4
+01,01,vendor's,vendor,2.6819,0.8,1e9,2e6,--m 4 --n 4
+01,01,inside,stage,1.5,,,,--m 4 --n 4
+01,01,one,step,,,,,--m 8
+01,01,vendor's,vendor,10.04,0.8,1e9,2e6,--m 8
+01,01,one,step,7.04,,,,--m 8 --n 2 --full
+01,01,one,step,5.04,,,,--m 8 --n 2
+01_p,01/p,apart,step,9.994,,,,--m 8
+03,03,one,step,1,0.5,1e6,2e6,--m 1 --n 4
+03,03,vendor's,vendor,1,0.5,1e6,2e6,--m 1 --n 4
+03,03,one,step,2,0.25,6.4e7,2e6,--m 64 --n 4
 """
 FIGURES = """\
 chapter,options,kernel,ns,ffma,shared_loads,load_conflicts,store_conflicts,lanes,barrier
@@ -39,18 +35,37 @@ chapter,options,kernel,ns,ffma,shared_loads,load_conflicts,store_conflicts,lanes
 01_a,--m 8 --kernel far,l,16720000,0,2,99999,1,32,12.34
 02_b,--m 8,other,1,1,1,1,1,1,1
 """
+VARIANTS = """\
+experiment,size,variant,value,of_cublas
+copies,4×4,a,0.305,
+copies,4×4,b,0.275,0.9
+"""
+REGISTERS = """\
+source,kernel,sm_90a
+01_a/step1_one.cu,tutorial::a::(anonymous namespace)::one_kernel<tutorial::a::Tile<4> >,120/8/4
+01_a/p/step1_one.cu,tutorial::a::p::one_kernel<2>,30/0/0
+"""
+SANITIZERS = """\
+tests,step,mistake,check,tool,said
+01,,a,race,memcheck,no
+01,,a,race,racecheck,line
+01,,b,race,memcheck,timeout
+01,,b,race,racecheck,yes
+02,,a,init,memcheck,no
+02,one,,,memcheck,0
+"""
 TABLES = """\
 # A
-<!-- times from D/01.csv -->
+<!-- times from 01 -->
 
-| | m 4, n 4 | m 8 |
-|---|--:|--:|
-| one | 274 (1.0 %) | – |
-| two, later | 0.030 (8940 %) | – |
-| vendor's | 2.68 (100 %) | 10.0 (100 %) |
+| | m 4, n 4 | m 8 | m 8, n 2, full | m 8, n 2 |
+|---|--:|--:|--:|--:|
+| one | 274 (1.0 %) | – | 7.04 | 5.04 |
+| two, later | 0.030 (8940 %) | – | – | – |
+| vendor's | 2.68 (100 %) | 10.0 (100 %) | – | – |
 
 <!-- end of table -->
-<!-- times from D/01.csv sizes 1 of one -->
+<!-- times from 01 sizes 1 of one -->
 
 | | m 4, n 4 |
 |---|--:|
@@ -59,14 +74,14 @@ TABLES = """\
 | vendor's | 2.68 (10211 %) |
 
 <!-- end of table -->
-<!-- times from D/01_p.csv -->
+<!-- times from 01_p -->
 
 | | m 8 |
 |---|--:|
 | apart | 9.99 |
 
 <!-- end of table -->
-<!-- sizes from D/03.csv of one -->
+<!-- sizes from 03 of one -->
 
 | M | FLOP per byte | ms | GFLOP/s | GB/s | bound by |
 |--:|--:|--:|--:|--:|---|
@@ -74,7 +89,7 @@ TABLES = """\
 | 64 | 32.0 | 2.00 | 32 | 1 | arithmetic |
 
 <!-- end of table -->
-<!-- steps from D/01.csv at --m 4 --n 4: lanes, barrier -->
+<!-- steps from 01 at --m 4 --n 4: lanes, barrier -->
 
 | step | ms | of vendor's | of the bound | lanes at work | stall: barrier |
 |---|--:|--:|--:|--:|--:|
@@ -83,7 +98,7 @@ TABLES = """\
 | vendor's | 2.68 | 100 % | 80 % | – | – |
 
 <!-- end of table -->
-<!-- counters from D/figures.csv: ms, loads_per_ffma, conflicts, lanes, barrier -->
+<!-- counters: ms, loads_per_ffma, conflicts, lanes, barrier -->
 
 | kernel | ms | shared loads per FFMA | bank conflicts | lanes at work | stall: barrier |
 |---|--:|--:|--:|--:|--:|
@@ -92,7 +107,17 @@ TABLES = """\
 | `l` (far, m 8) | 16.7 | – | 0.100 M | 32.0 | 12.3 |
 
 <!-- end of table -->
-the end
+It has <!--= whole(registers("one_kernel<Tile<4> >")) -->120<!--/--> registers, and <!--= local_bytes("one_kernel<Tile<4> >") -->8.00<!--/--> bytes.
+"""
+OF_SANITIZERS = """\
+<!-- sanitizers of D -->
+
+| check | mistakes | simulator | memcheck | racecheck | initcheck | synccheck |
+|---|--:|--:|--:|--:|--:|--:|
+| race | 2 | 2 | 0 | 2 | 0 | 0 |
+| init | 1 | 1 | 0 | 0 | 0 | 0 |
+
+<!-- end of table -->
 """
 SOURCE = "// one\nvoid f() {\n  int x = 1;\n\n  if (x) {\n    g();\n  }\n}\n\nvoid h() {}\n"
 
@@ -100,11 +125,11 @@ SOURCE = "// one\nvoid f() {\n  int x = 1;\n\n  if (x) {\n    g();\n  }\n}\n\nvo
 class Pages(Scratch):
     def setUp(self):
         super().setUp()
-        for path, text in {"docs/results/D/01.csv": TIMES, "docs/results/D/03.csv": SIZES,
-                           "docs/results/D/01_p.csv": APART,
-                           "docs/results/D/figures.csv": FIGURES,
-                           "docs/results/NVIDIA_H200/01.csv": TIMES, "docs/results/NVIDIA_H200/figures.csv": FIGURES,
-                           "docs/results/NVIDIA_H200/some.txt": "copies: 0.275 ms",
+        for path, text in {"docs/results/NVIDIA_H200/times.csv": TIMES,
+                           "docs/results/NVIDIA_H200/figures.csv": FIGURES,
+                           "docs/results/NVIDIA_H200/variants.csv": VARIANTS, "docs/results/registers.csv": REGISTERS,
+                           "docs/results/NVIDIA_H200/device.csv": "key,value\ncopy,4.25\n",
+                           "docs/results/D/sanitizers.csv": SANITIZERS,
                            "a/step.cu": SOURCE, "docs/setup.md": "# Set up\n", "README.md": "# A\n"}.items():
             self.write(path, text)
 
@@ -141,6 +166,7 @@ class Pages(Scratch):
 
     def test_tables(self):
         page = self.write("docs/01_a.md", TABLES)
+        self.write("docs/setup.md", OF_SANITIZERS)
         self.assertEqual(self.pages(), "")
         old = TABLES.replace("| `k` | 2.50", "| `k` | 2.51")
         page.write_text(old)
@@ -153,12 +179,12 @@ class Pages(Scratch):
 
     def test_tables_that_cannot_be(self):
         for text, problem in (
-            ("<!-- times from D/02.csv -->\n<!-- end of table -->\n", "No such file"),
-            ("<!-- times from D/figures.csv of x -->\n<!-- end of table -->\n", "'kind'"),
-            ("<!-- steps from D/01.csv at --m 5 -->\n<!-- end of table -->\n", "there is no line with --m 5 in"),
-            ("<!-- times from D/01.csv -->\n", "a table has no end"),
-            ("<!-- counters from D/figures.csv: heat -->\n<!-- end of table -->\n", "there is no figure heat"),
-            ("<!-- counters from D/03.csv: ms -->\n<!-- end of table -->\n", "there is no line of 01_a in"),
+            ("<!-- times from 02 -->\n<!-- end of table -->\n", "times.csv has no line of 02"),
+            ("<!-- sizes from 03 of two -->\n<!-- end of table -->\n", "times.csv has no two in 03"),
+            ("<!-- steps from 01 at --m 5 -->\n<!-- end of table -->\n", "times.csv has no line of 01 --m 5"),
+            ("<!-- times from 01 -->\n", "a table has no end"),
+            ("<!-- counters: heat -->\n<!-- end of table -->\n", "there is no figure heat"),
+            ("<!-- sanitizers of E -->\n<!-- end of table -->\n", "No such file"),
         ):
             page = self.write("docs/01_a.md", text)
             self.assertIn(problem, self.pages("--update", status=1))
@@ -169,15 +195,18 @@ class Pages(Scratch):
                     '<!--= ms("01", "one") / ms("01", "vendor\'s") -->102<!--/--> times as long; '
                     '<!--= tflops("01", "one") -->0.004<!--/-->, <!--= gbs("01", "vendor\'s", "m 8") -->0<!--/-->, '
                     '<!--= counter("k", "lanes") -->32.0<!--/-->, '
-                    '<!--= found("some.txt", r"copies: (\\S+)") -->0.275<!--/--> ms\n')
-        page = self.write("docs/setup.md", sentence.replace("\\\\", "\\"))
+                    '<!--= ms("01", "one", "m 8") -->7.04<!--/-->, <!--= ms("01", "one", "m 8 n 2") -->5.04<!--/-->, '
+                    '<!--= variant("copies", "4×4", "b") -->0.275<!--/--> ms, <!--= fact("copy") -->4.25<!--/--> TB/s, '
+                    '<!--= percent(variant("copies", "4×4", "b", "of_cublas")) -->90 %<!--/-->\n')
+        page = self.write("docs/setup.md", sentence)
         self.assertEqual(self.pages(), "")
         right = page.read_text()
         page.write_text(right.replace("274", "275"))
         self.assertIn("is old", self.pages(status=1))
         self.pages("--update")
         self.assertEqual(page.read_text(), right)
-        for wrong in ('ms("01", "three")', 'ms("07", "one")', 'nonsense', 'counter("k", "heat")'):
+        for wrong in ('ms("01", "three")', 'ms("07", "one")', 'nonsense', 'counter("k", "heat")', 'fact("heat")',
+                      'variant("copies", "4×4", "c")', 'registers("one_kernel<1>")'):
             page.write_text(f"<!--= {wrong} -->1<!--/-->\n")
             self.assertIn(wrong, self.pages("--update", status=1))
 
@@ -309,12 +338,33 @@ class Pages(Scratch):
         self.assert_says("So $a\\, b$ is it.\n", "has a backslash that Markdown takes away")
 
     def test_times_in_headers(self):
-        for time, speed, said in (("274", "0.98", ""), ("273.8", "1", ""), ("273", "0.98", "273 ms are recorded nowhere"),
-                                  ("274", "0.97", "0.97 % is not its speed beside")):
-            self.write("01_a/step1_one.cu", f"// Step 1\n// H200            {time} ms at 4³, {speed} % of a vendor's\n")
-            told = [line for line in self.pages(status=1).splitlines() if "step1_one.cu" in line]  # it has no page, too
-            self.assertEqual(len(told), 1 if said else 0, told)
-            self.assertIn(said, "".join(told))
+        right = ("// Step 1\n// H200            274 ms at 4×4×4, 0.98 % of a vendor's; two_later takes 0.030\n"
+                 "//                 (step 2 has 8940 %), 7 times a day\n\nvoid f();  // H200: 5 ms at 4³\n")
+        self.write("docs/results/NVIDIA_H200/times.csv",
+                   TIMES.replace('"two, later"', "two_later").replace("--m 4 --n 4", "--m 4 --n 4 --k 4"))
+        self.write("01_a/step2_two_later.cu", "// no time\n")
+        path = self.write("01_a/step1_one.cu", right)
+        self.assertNotIn("step1_one.cu", self.pages(status=1))  # it has no page, which is said
+        wrong = right.replace("274", "1").replace("0.98", "1.00").replace("8940", "41").replace("0.030", "0.300")
+        path.write_text(wrong)
+        self.assertIn("step1_one.cu is old", self.pages(status=1))
+        self.pages("--update", status=1)
+        self.assertEqual(path.read_text(), right)
+        path.write_text(right.replace("274", "1.5"))
+        self.pages("--update", status=1)
+        self.assertIn("273.8 ms", path.read_text())  # as many digits as there were
+        path.write_text("// H200            1 ms at 5³\n")
+        self.assertIn("step1_one.cu: its header: times.csv has no one at k 5, m 5, n 5", self.pages("--update", status=1))
+
+    def test_sizes_in_headers(self):
+        for words, options in (("at 4096³", "k 4096 m 4096 n 4096"), ("at 1×2×3", "k 3 m 1 n 2"),
+                               ("10 neighbours at 1×2×3 (M×N×D)", "d 3 m 1 n 2 neighbours 10"),
+                               ("for 4×6 by 6×5 by 5×6", "k 6 m 4 n 5"), ("for 16384 × 4096", "cols 4096 rows 16384"),
+                               ("for the causal default", "batch 128 mask causal"),
+                               ("for B 8, NH 12, T 1024, HS 64 full", "batch 8 full head-dim 64 heads 12 seq 1024"),
+                               ("for a query on 40 keys, B 8, 32 heads on 8", "batch 8 heads 32 kv-heads 8 seq 1 seq-kv 40")):
+            said = page_headers.size_in(words)
+            self.assertEqual(" ".join(sorted(" ".join(pair).strip() for pair in said)), options)
 
     # ---- words
 

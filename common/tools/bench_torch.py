@@ -3,7 +3,7 @@
 
 usage: common/tools/bench_torch.py NN[/part] [the chapter's size options] [--csv FILE]
 
-Prints a line for each routine, and writes the columns of the programs' --csv. A result is compared with
+Prints a line for each routine, and writes columns of the programs' --csv. A result is compared with
 PyTorch's own in float64 on a part of the batch, and only what is right is timed: median of --repeats runs
 after 3 that do not count, each with a cold L2 (a buffer of 256 MiB or four times the L2 is read before it).
 docs/measuring.md says why. TF32 is off unless --tf32 asks for it.
@@ -18,13 +18,8 @@ import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.bias import causal_lower_right
 
-HEADS = (
-    "chapter,device,problem,step,kind,check,message,max_error,bound,flop,bytes,median_ms,low_ms,high_ms,repeats,"
-    "of_vendor,of_bound,clock_mhz,registers,shared_bytes,local_bytes,occupancy,blocks,threads,global_load_bytes,"
-    "global_store_bytes,shared_loads,shared_stores,barriers,warp_operations,atomics,load_requests,load_sectors,"
-    "store_requests,store_sectors,shared_load_requests,shared_load_conflicts,shared_store_requests,"
-    "shared_store_conflicts"
-).split(",")
+HEADS = ("chapter,device,problem,step,kind,check,message,max_error,bound,flop,bytes,median_ms,low_ms,high_ms,"
+         "repeats").split(",")
 
 
 def options(words):

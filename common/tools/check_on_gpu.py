@@ -3,15 +3,14 @@
 
 usage: common/tools/check_on_gpu.py [build|test|large|sanitize|measure]...      (no word: all five)
 
-Times go to docs/results/<device>/NN.csv (common/tools/bench.py), how long a load waits for each memory to
-latencies.csv (common/tools/memory_latencies.py), and where Python has NumPy, what a product takes there to
-matmul_in_python.csv (common/tools/matmul_in_python.py). Beside them go what became of the tests tagged [large]
-(large.txt) and what the sanitizers say (sanitizers.txt), each under a line with device, driver, toolkit, date and
-commit. RESULTS overrides the folder, COMMIT what git says. CMAKE_ARGS holds further options for the configure step,
-SANITIZERS the tools to use, JOBS how many of them at once, SANITIZE_SECONDS how long each may take. racecheck takes
-longest: of some chapters it looks at one step at a time, and at fewer shapes of a step that is late. PARTS, such as
-"02 02/hopper", takes these chapters' and parts' tests alone, step by step, and keeps what is said in
-sanitizers_of_parts.txt.
+What is measured goes to docs/results/<device>: times (common/tools/bench.py --keep, a chapter or part at a time), how
+long a load waits for each memory (common/tools/memory_latencies.py), and where Python has NumPy, what a product takes
+there (common/tools/matmul_in_python.py). What the sanitizers say goes to sanitizers.csv, a line for each program of
+tests and tool, as it comes. RESULTS overrides the folder, COMMIT what git says. CMAKE_ARGS holds further options for the
+configure step, SANITIZERS the tools to use, JOBS how many of them at once, SANITIZE_SECONDS how long each may take.
+racecheck takes longest: of some chapters it looks at one step at a time, and at fewer shapes of a step that is late.
+PARTS, such as "02 02/hopper", takes these chapters' and parts' tests alone, step by step.
+`large` runs the tests of large problems one by one: more than 2^31 elements, more rows than a grid has blocks.
 """
 import importlib.util
 import os
@@ -23,6 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import exercises
 import project
+import results
+from sizes import SETS
 
 TOOLS = os.environ.get("SANITIZERS", "memcheck racecheck initcheck synccheck").split()
 SECONDS = int(os.environ.get("SANITIZE_SECONDS", "300"))
@@ -58,30 +59,10 @@ def tests_of(name):
     return project.ROOT / "build/gpu" / (name if name[0].isdigit() else "common") / f"{name.replace('/', '_')}_tests"
 
 
-def keep(file, records):
-    """Writes what was found into the folder of this device. Is all of it good?"""
-    origin = project.origin()
-    heading = (f"device {project.gpu('name')}, driver {origin['driver']}, CUDA {origin['toolkit']}, "
-               f"{origin['date']}, commit {origin['commit']}")
-    folder = project.results_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / file).write_text("\n".join([heading, *records]) + "\n")
-    return all(record.endswith("(exit 0)") for record in records)
-
-
-def keep_each(file, records):
-    """The same as they come, so that a run that is cut off leaves what it has found."""
-    kept, good = [], True
-    for record in records:
-        kept.append(record)
-        good = keep(file, kept)
-    return good
-
-
 def large():
     """The tests tagged [large], one by one. `test` leaves out those that must be asked for: they need 20 GB of device
     memory, for arrays of more than 2^31 elements, and alone see an index of 32 bits."""
-    records = []
+    good = True
     for name in map(project.label, project.ladders()):
         program = tests_of(name)
         listed = subprocess.run([program, "--list-tests", "--verbosity", "quiet", "[large]"], stdout=subprocess.PIPE,
@@ -91,12 +72,12 @@ def large():
             ran = subprocess.run([program, re.sub(r"([,\[\]\\*])", r"\\\1", test)], stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True, errors="replace")
             summaries = re.findall(r"All tests passed.*|test cases:.*", ran.stdout)
-            records.append(f"{name:22} {test}: {summaries[-1] if summaries else 'no answer'}, "
-                           f"{time.monotonic() - began:.0f} s  (exit {ran.returncode})")
-            print(records[-1], flush=True)
+            print(f"{name:22} {test}: {summaries[-1] if summaries else 'no answer'}, "
+                  f"{time.monotonic() - began:.0f} s  (exit {ran.returncode})", flush=True)
             if ran.returncode:
                 print("\n".join(ran.stdout.splitlines()[:40]), flush=True)
-    return keep("large.txt", records)
+                good = False
+    return good
 
 
 def steps_of(name):
@@ -107,46 +88,52 @@ def steps_of(name):
     return [step.name for step in project.steps(folder)]
 
 
-def sanitize_one(name, tool, step="", less=()):
-    """Prints the line for the record, and what was found. Launches that tests mean to fail are no errors of ours."""
-    less = list(less)
+def sanitize_one(name, tool, step="", less=""):
+    """The line for the record; prints it, and what was found. Launches that tests mean to fail are no errors of ours."""
     command = ["compute-sanitizer", "--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9",
-               tests_of(name), *LEFT_OUT, *less, *(LEFT_OUT_OF_COMMON if name == "common" else [])]
+               tests_of(name), *LEFT_OUT, *less.split(), *(LEFT_OUT_OF_COMMON if name == "common" else [])]
     try:
         ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                              timeout=SECONDS, env={**os.environ, "TUTORIAL_STEP": step})
         status, said = ran.returncode, ran.stdout
     except subprocess.TimeoutExpired as late:
         status, said = 124, (late.stdout or b"").decode(errors="replace")
-    if status == 124 and step and OF_LARGER_SHAPES not in less:
-        return sanitize_one(name, tool, step, [OF_LARGER_SHAPES])
-    summaries = re.findall(r"(?:ERROR|RACECHECK) SUMMARY.*", said)
-    what = " ".join(filter(None, [name, step, *(tag for tag in less if tag.startswith("~"))]))
-    record = f"{what:22} {tool:10} {summaries[-1] if summaries else ''}  (exit {status})"
-    print(record, flush=True)
+    if status == 124 and step and not less:
+        return sanitize_one(name, tool, step, OF_LARGER_SHAPES)
+    summary = re.search(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)", said)
+    found = f"stopped after {SECONDS} s" if status == 124 else summary[1] if summary and status in (0, 9) else f"exit {status}"
+    print(f"{' '.join(filter(None, [name, step, less])):30} {tool:10} {found}", flush=True)
     if status:
         lines = [line for line in said.splitlines() if not re.fullmatch(r"|.*Host Frame.*|=* *", line)]
         print("\n".join(lines[:40]), flush=True)
-    return record
+    tests = project.short_name(project.ROOT / name) if (project.ROOT / name) in project.ladders() else name
+    return {"tests": tests, "step": step, "only": less, "mistake": "", "check": "", "tool": tool, "said": found}
 
 
 def sanitize():
-    """A few at once: each keeps a core busy for longer than it keeps the GPU."""
+    """A few at once: each keeps a core busy for longer than it keeps the GPU. A run that is cut off leaves what it has
+    found."""
     if parts := os.environ.get("PARTS", "").split():
         runs = [(project.label(folder), tool, step.name) for folder in map(project.find_ladder, parts)
                 for tool in TOOLS for step in project.steps(folder)]
-        with ThreadPoolExecutor(int(os.environ.get("JOBS", "4"))) as pool:
-            return keep_each("sanitizers_of_parts.txt", pool.map(sanitize_one, *zip(*runs)))
-    names = ["common", "simulator", *map(project.label, project.ladders()),
-             *(exercise.name for exercise in exercises.exercises())]
-    runs = [(name, tool, step) for name in names for tool in TOOLS
-            for step in (steps_of(name) if tool == "racecheck" else [""])]
+    else:
+        names = ["common", "simulator", *map(project.label, project.ladders()),
+                 *(exercise.name for exercise in exercises.exercises())]
+        runs = [(name, tool, step) for name in names for tool in TOOLS
+                for step in (steps_of(name) if tool == "racecheck" else [""])]
+    good, when = True, {name: project.origin()[name] for name in ("date", "commit")}
     with ThreadPoolExecutor(int(os.environ.get("JOBS", "4"))) as pool:
-        return keep_each("sanitizers.txt", pool.map(sanitize_one, *zip(*runs)))
+        for row in pool.map(sanitize_one, *zip(*runs)):
+            kept = results.merged(results.kept("sanitizers"), [row | when], *results.OF_SANITIZERS)
+            results.write_table("sanitizers", kept)
+            good = good and row["said"] == "0"
+    return good
 
 
 def measure():
-    good = run("common/tools/bench.py")
+    good = True
+    for ladder in dict.fromkeys(sizes[-1].ladder for sizes in SETS.values()):
+        good = run("common/tools/bench.py", ladder, "--keep") and good
     good = run("common/tools/memory_latencies.py") and good
     if importlib.util.find_spec("numpy"):
         good = run("common/tools/matmul_in_python.py") and good

@@ -13,6 +13,7 @@ import sys
 import time
 
 import project
+import results
 
 
 def three_loops(a, b, c):
@@ -54,7 +55,8 @@ def main():
         rows.append({"way": way.__name__, "n": n, "seconds": f"{seconds:.4g}",
                      "ns_per_multiply_add": f"{1e9 * seconds / n**3:.4g}", "threads": threads} | origin)
         print(", ".join(f"{name} {value}" for name, value in rows[-1].items()))
-    project.keep_table("matmul_in_python", rows)
+    results.keep_table("matmul_in_python", rows)
+    results.quote()
 
 
 if __name__ == "__main__":

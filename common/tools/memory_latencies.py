@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 import project
+import results
 
 
 def main():
@@ -31,8 +32,9 @@ def main():
         said = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True).stdout
     origin = project.origin()
     rows = [row | origin for row in csv.DictReader(said.splitlines())]
-    project.keep_table("latencies", rows)
+    results.keep_table("latencies", rows)
     print(said, end="")
+    results.quote()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ Products are (m×k)·(k×n), the pair of chapter 06's part joint is (m×k)·(k×
   gpt3_layer_flop(), gpt3_share(PART)        one layer of GPT-3 at its 2048 tokens
   two_accesses(m, n, k, b), joint_accesses(…), joint_flop(…), two_accesses_claimed(…), joint_accesses_claimed(…)
   score_variance(d), largest_weight(d, scale), weight_slopes(d, scale)    of attention over random vectors
+  occupancy(threads, registers, shared=0)    of a multiprocessor's places for threads the part that such blocks can
+                                             fill: registers a thread, bytes of shared memory a block; on sm_90
   math                                       Python's
 """
 import math
@@ -121,6 +123,14 @@ def weight_slopes(d, scale):
     return statistics.mean(sum(p * (1 - p) for p in row) for row in attention_weights(d, scale))
 
 
+# ---- what finds a place on a multiprocessor of compute capability 9.0
+
+def occupancy(threads, registers, shared=0):
+    of_warp = -(-32 * registers // 256) * 256  # they are given out by 256
+    of_block = shared + 1024  # the runtime has its own
+    return min(32, 2048 // threads, 65536 // of_warp // (threads // 32), 228 * 1024 // of_block) * threads / 2048
+
+
 KNOWN = {function.__name__: function for function in
          (product_flop, product_bytes, intensity, gpt3_layer_flop, gpt3_share, two_accesses, joint_accesses, joint_flop,
-          two_accesses_claimed, joint_accesses_claimed, score_variance, largest_weight, weight_slopes)} | {"math": math}
+          two_accesses_claimed, joint_accesses_claimed, score_variance, largest_weight, weight_slopes, occupancy)} | {"math": math}

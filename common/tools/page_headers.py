@@ -1,56 +1,99 @@
-"""The H200 lines in the steps' headers: their times and speeds must be recorded ones. Used by pages.py.
+"""The H200 lines in the headers of the kernels' files: pages.py writes the recorded times into them.
 
-  // H200            2.59 ms at 4096³, 103 % of cuBLAS
+  // H200            0.128 ms for 524288 × 128, 98 % of a plain copy; step 4 has 24 %
 
-The time must be one that docs/results has for this step, to the digits that stand there, and the speed that of the
-same row beside another row of its size.
+The row is the one that the file is named after, stepN_NAME.cu or NAME.cu, at the size that the words say (SIZES).
+"NAME has 24 %" and "NAME takes 1.72 ms", on the next lines too, are another row's at this size, or step N's. Each
+number keeps as many digits behind the point as it has, so a new line begins as 0.00 ms at 4096³, 0 % of cuBLAS.
 """
 import re
 
-import page_tables
 import project
+import results
 
-LINE = re.compile(r"^// H200 +([\d.]+) ms\b(?:.*?, ([\d.]+) % of ([^;\n]*))?", re.M)
-
-
-def rows_of(folder):
-    """The measured rows of a chapter's own problem, or of a part's."""
-    word = project.short_name(folder)
-    for path in sorted((page_tables.RESULTS / "NVIDIA_H200").glob(f"{word[:2]}*.csv")):
-        for row in project.read_csv(path):
-            if row.get("median_ms") and page_tables.ladder_of(row) == word:
-                yield path, row
-
-
-def is_rounded(text, value):
-    """Is this number, with as many digits behind the point, the value?"""
-    return abs(float(text) - value) <= 0.5001 * 10.0 ** -len(text.partition(".")[2])
+BLOCK = re.compile(r"^// H200 +[\d.]+ ms.*\n(?://  +.*\n)*", re.M)
+NUMBER = re.compile(r"(?P<before>^// H200 +|, (?=[\d.]+ % of)|(?:step (?P<step>\d+)|(?P<name>\w+)) (?:has|takes) )"
+                    r"(?P<number>[\d.]+)(?P<percent> %)?", re.M)
+# What the words say of a size, as options. Of those that fit, the first one counts; attention is causal if not full.
+SIZES = [
+    (r"(\d+)×(\d+)×(\d+) \(M×N×D\)", "m {} n {} d {}"), (r"(\d+)³", "m {0} n {0} k {0}"),
+    (r"(\d+)×(\d+) by \d+×(\d+) by", "m {} k {} n {}"), (r"(\d+)×(\d+)×(\d+)\b(?! \(M)", "m {} n {} k {}"),
+    (r"(\d+) × (\d+)", "rows {} cols {}"), (r"the causal default", "batch 128 mask causal"),
+    (r"(\d+) neighbours", "neighbours {}"), (r"\bB (\d+)", "batch {}"), (r"\bNH (\d+)", "heads {}"),
+    (r"(\d+) heads on (\d+)", "heads {} kv-heads {}"), (r"\bT (\d+)", "seq {}"), (r"a query on (\d+) keys", "seq 1 seq-kv {}"),
+    (r"\bC (\d+)", "channels {}"), (r"\bHS (\d+)", "head-dim {}"), (r"\bfull\b", "full"),
+]
 
 
-def step_problems(step, rows):
-    for time, speed, other in LINE.findall(step.path.read_text()):
-        mine = [(path, row) for path, row in rows
-                if row["step"] == step.name and is_rounded(time, float(row["median_ms"]))]
-        if not mine:
-            yield f"{time} ms are recorded nowhere for this step"
-        elif speed and not any(is_rounded(speed, 100 * float(beside["median_ms"]) / float(row["median_ms"]))
-                               for path, row in mine for there, beside in rows
-                               if there == path and of_size(beside) == of_size(row) and names(other, beside["step"])):
-            yield f"{speed} % is not its speed beside {other} at the size at which it takes {time} ms"
+def pairs(options):
+    """m 1024 n 3072 full -> {("m", "1024"), ("n", "3072"), ("full", "")}"""
+    return set(re.findall(r"([a-z][\w-]*)(?: ([\w:]*\d[\w:]*|causal|none))?", options.replace("--", "")))
 
 
-def of_size(row):
-    return re.sub(r" *--kernel \S+", "", row["options"])
+def size_in(words):
+    said = set()
+    for pattern, options in SIZES:
+        if match := re.search(pattern, words):
+            said |= {pair for pair in pairs(options.format(*match.groups())) if pair[0] not in dict(said)}
+    return said
 
 
-def names(words, row):
-    """Is this row meant? By the first word that is not small: "a plain copy" is "plain copy of x"."""
-    return re.search(r"\w{4,}", words)[0] in row
+def rows_of(word):
+    """The measured rows of a chapter: the set of this chapter's road or this part first."""
+    rows = [row for row in results.table("times") if row["median_ms"] and row["sizes"][:2] == word[:2]]
+    return sorted(rows, key=lambda row: row["sizes"] != word.replace("/", "_"))
 
 
-def problems():
+def row_at(rows, name, said):
+    for row in rows:
+        options = pairs(row["options"])
+        if row["step"] == name and said <= options and (("full", "") in options) == (("full", "") in said):
+            return row
+    raise ValueError(f"times.csv has no {name} at {', '.join(' '.join(pair).strip() for pair in sorted(said))}")
+
+
+def beside(rows, row, words):
+    """The row of the same size that the words name, by the first that is not short: "a plain copy" is "plain copy of x"."""
+    word = re.search(r"\w{4,}", words)[0]
+    same = [other for other in rows if word in other["step"]
+            and (other["sizes"], other["options"]) == (row["sizes"], row["options"])]
+    if not same:
+        raise ValueError(f"times.csv has no {words} beside {row['step']} at {row['options']}")
+    return next((other for other in same if other["chapter"] == row["chapter"]), same[0])
+
+
+def filled(block, name, folder, rows):
+    """The lines with the recorded numbers."""
+    said, steps = size_in(block), {str(step.number): step.name for step in project.steps(folder)}
+    yardstick = re.search(r" % of ([^;\n]*)", block)
+    own = [row for row in rows if row["chapter"] == project.short_name(folder)]
+
+    def number(match):
+        other = match["name"]  # perhaps of another ladder
+        row = row_at(rows if other else own, other or steps.get(match["step"], name), said)
+        value = results.milliseconds(row)
+        if match["percent"]:
+            value = 100 * results.milliseconds(beside(rows, row, yardstick[1])) / value
+        digits = len(match["number"].partition(".")[2])
+        return f"{match['before']}{value:.{digits}f}{match['percent'] or ''}"
+
+    return NUMBER.sub(number, block)
+
+
+def settle(update):
+    """Are all headers as they should be, or written so?"""
+    good = True
     for folder in project.ladders():
-        rows = list(rows_of(folder))
-        for step in project.steps(folder):
-            for problem in step_problems(step, rows):
-                yield f"{step.path.relative_to(project.ROOT)}: its header's {problem}"
+        rows = rows_of(project.short_name(folder))
+        for path in sorted(folder.iterdir()):
+            if path.suffix not in (".cu", ".cpp", ".cuh"):
+                continue
+            name, text = re.sub(r"^step\d+[a-z]?_", "", path.stem), path.read_text()
+            try:
+                new = BLOCK.sub(lambda match: filled(match[0], name, folder, rows), text, count=1)
+            except (ValueError, TypeError) as error:
+                project.say(f"{path.relative_to(project.ROOT)}: its header: {error}; leave the line H200 out until there is")
+                good = False
+            else:
+                good = project.settle(path, new, update) and good
+    return good

@@ -1,26 +1,25 @@
-"""The tables of the pages that come from recorded files in docs/results. Used by pages.py.
+"""The tables of the pages that come from recorded results (results.py). Used by pages.py.
 
-A page says between two comments what stands there; FILE is below docs/results:
-  <!-- steps from FILE at OPTIONS [of ROW]: COUNTER, COUNTER -->
+A page says between two comments what stands there; SET is one of sizes.py:
+  <!-- steps from SET at OPTIONS [of ROW]: COUNTER, COUNTER -->
                                                    of ./learn bench, a line a step: milliseconds, speed beside the
                                                    vendor's row or ROW, part of the bound, and what proves it: up to
                                                    two counters of figures.csv (STEP_kernel's)
-  <!-- times from FILE [sizes 1 3 4] [of ROW] -->
+  <!-- times from SET [sizes 1 3 4] [of ROW] -->
                                                    a line a step, a column a size: milliseconds, and the speed beside
                                                    the vendor's row, or ROW
-  <!-- sizes from FILE of STEP -->                 a line a size: FLOP per byte, milliseconds, GFLOP/s, GB/s, and whether
+  <!-- sizes from SET of STEP -->                  a line a size: FLOP per byte, milliseconds, GFLOP/s, GB/s, and whether
                                                    memory or arithmetic bounds it
-  <!-- counters from FILE: issue_percent, dispatch_stall -->
-                                                   of common/tools/profile_steps.py figures, for the page's chapter
+  <!-- counters: issue_percent, dispatch_stall --> of common/tools/profile_steps.py figures, for the page's chapter
                                                    or part
-  <!-- sanitizers from FILE -->                    how many mistakes each tool of compute-sanitizer reports
+  <!-- sanitizers of DEVICE -->                    how many mistakes each tool of compute-sanitizer reports
   <!-- end of table -->
 """
 import re
 
 import project
-
-RESULTS = project.ROOT / "docs/results"
+import results
+from results import milliseconds
 
 NOTHING = "–"
 
@@ -34,92 +33,80 @@ def percent(part):
 
 
 def problem(options):
-    """--m 4096 --n 4096 --kernel a -> m 4096, n 4096"""
-    options = re.sub(r" *--kernel \S*", "", options).strip()
-    return options.replace(" --", ", ").removeprefix("--")
+    """--m 4096 --n 4096 -> m 4096, n 4096; which kernel ran is left out"""
+    return re.sub(r" *--kernel \S*", "", options).strip().replace(" --", ", ").removeprefix("--")
 
 
-def ladder_of(row):
-    """02, or 02/hopper: the chapter or part whose program wrote a row."""
-    return re.sub("^(..)[^/]*", r"\1", row["chapter"])
+def recorded(name, options=""):
+    rows = [row for row in results.times(name) if not options or row["options"] == options]
+    if not rows:
+        raise ValueError(f"times.csv has no line of {name} {options}")
+    return rows
 
 
-def whole_of(rows, other):
-    """The milliseconds that are 100 %: the vendor's first row's, or those of `other`."""
-    for row in rows:
-        if row["median_ms"] and (row["step"] == other if other else row["kind"] == "vendor"):
-            return float(row["median_ms"])
-    return None
+def without_stages(rows, other):
+    return [row for row in rows if row["kind"] != "stage" or row["step"] == other]
 
 
-def times(path, sizes, other):
+def times(name, sizes, other):
     """A line a step, a column a size."""
     by_size = {}
-    for row in project.read_csv(path):
-        if row["kind"] != "kernel" and (row["kind"] != "stage" or row["step"] == other):
-            by_size.setdefault(problem(row["options"]), []).append(row)
-    if not by_size:
-        raise ValueError(f"there is no table in {path}")
+    for row in without_stages(recorded(name), other):
+        by_size.setdefault(problem(row["options"]), []).append(row)
     if sizes:
         names = list(by_size)
         by_size = {names[number - 1]: by_size[names[number - 1]] for number in sizes}
     steps = list(dict.fromkeys(row["step"] for rows in by_size.values() for row in rows))
 
-    def cell(rows, name):
-        whole = whole_of(rows, other)
+    def cell(rows, step):
+        whole = results.whole(rows, other)
         for row in rows:
-            if row["step"] == name and row["median_ms"]:
-                ms = float(row["median_ms"])
-                return digits(ms) + (percent(whole / ms) if whole else "")
+            if row["step"] == step and row["median_ms"]:
+                return digits(milliseconds(row)) + (percent(milliseconds(whole) / milliseconds(row)) if whole else "")
         return NOTHING
 
-    return project.markdown(["", *by_size], [[name, *(cell(rows, name) for rows in by_size.values())]
-                                             for name in steps], "l" + "r" * len(by_size))
+    return project.markdown(["", *by_size], [[step, *(cell(rows, step) for rows in by_size.values())]
+                                             for step in steps], "l" + "r" * len(by_size))
 
 
-def sizes_of(path, step):
+def sizes_of(name, step):
     """A line a size, for one step. The highest ceiling that its sizes come under is the arithmetic's."""
-    rows = [row for row in project.read_csv(path) if row["step"] == step and row["median_ms"]]
+    rows = [row for row in recorded(name) if row["step"] == step and row["median_ms"]]
     if not rows:
-        raise ValueError(f"there is no {step} in {path}")
+        raise ValueError(f"times.csv has no {step} in {name}")
     options = [dict(pair.split(" ") for pair in problem(row["options"]).split(", ")) for row in rows]
-    varied = [name for name in options[0] if len({size[name] for size in options}) > 1]
-    ceilings = [float(row["flop"]) / float(row["median_ms"]) / float(row["of_bound"]) for row in rows]
+    varied = [option for option in options[0] if len({size[option] for size in options}) > 1]
+    ceilings = [float(row["flop"]) / milliseconds(row) / float(row["of_bound"]) for row in rows]
     table = []
     for row, size, ceiling in zip(rows, options, ceilings):
-        ms, flop, moved = (float(row[name]) for name in ("median_ms", "flop", "bytes"))
-        table.append([*(size[name] for name in varied), digits(flop / moved), digits(ms), f"{flop / ms / 1e6:.0f}",
+        ms, flop, moved = (float(row[column]) for column in ("median_ms", "flop", "bytes"))
+        table.append([*(size[option] for option in varied), digits(flop / moved), digits(ms), f"{flop / ms / 1e6:.0f}",
                       f"{moved / ms / 1e6:.0f}", "arithmetic" if ceiling > 0.99 * max(ceilings) else "memory"])
-    return project.markdown([*(name.upper() for name in varied), "FLOP per byte", "ms", "GFLOP/s", "GB/s", "bound by"],
+    return project.markdown([*(option.upper() for option in varied), "FLOP per byte", "ms", "GFLOP/s", "GB/s", "bound by"],
                             table, "r" * (len(varied) + 4) + "l")
 
 
-def steps(path, options, other, names):
+def steps(ladder, name, options, other, names):
     """A line a step: number and name, ms, of the yardstick, of the bound, and counters."""
-    rows = [row for row in project.read_csv(path) if row["options"] == options and row["kind"] != "kernel"]
-    rows = [row for row in rows if row["kind"] != "stage" or row["step"] == other]
-    if not rows:
-        raise ValueError(f"there is no line with {options} in {path}")
-    whole = whole_of(rows, other)
-    yardstick = other or next((row["step"] for row in rows if row["kind"] == "vendor"), "")
-    word = ladder_of(rows[0])
-    kernels = {row["kernel"]: row for row in project.read_csv(path.with_name("figures.csv"))
-               if ladder_of(row) == word and row["options"].startswith(options)}
-    folder = project.ROOT / rows[0]["chapter"]
+    rows = without_stages(recorded(name, options), other)
+    whole = results.whole(rows, other)
+    yardstick = other or (whole["step"] if whole else "")
+    kernels = {row["kernel"]: row for row in results.table("figures")
+               if row["chapter"] == ladder and row["options"].startswith(options)}
     number, table = 0, []
     for row in rows:
         if not row["median_ms"]:
             continue
         number += row["kind"] == "step"
-        ms, bound = float(row["median_ms"]), row["of_bound"]
-        line = [project.step_label(folder, row["step"], number) if row["kind"] == "step" else row["step"], digits(ms),
-                percent(whole / ms).strip(" ()") if whole else NOTHING,
+        ms, bound = milliseconds(row), row["of_bound"]
+        line = [project.step_label(project.ROOT / ladder, row["step"], number) if row["kind"] == "step" else row["step"], digits(ms),
+                percent(milliseconds(whole) / ms).strip(" ()") if whole else NOTHING,
                 percent(float(bound)).strip(" ()") if bound else NOTHING]
         kernel = kernels.get(row["step"] + "_kernel") or kernels.get(row["step"])
-        for name in names:
-            line.append(column(name)[1](kernel) if kernel else NOTHING)
+        for counter in names:
+            line.append(column(counter)[1](kernel) if kernel else NOTHING)
         table.append(line)
-    return project.markdown(["step", "ms", f"of {yardstick}", "of the bound", *(column(name)[0] for name in names)],
+    return project.markdown(["step", "ms", f"of {yardstick}", "of the bound", *(column(counter)[0] for counter in names)],
                             table, "l" + "r" * (len(table[0]) - 1))
 
 
@@ -165,11 +152,11 @@ def column(name):
     return FIGURES.get(name) or ("stall: " + name.replace("_", " "), of(name))
 
 
-def counters(path, ladder, names):
+def counters(ladder, names):
     """A line a kernel, a column a figure."""
-    rows = [row for row in project.read_csv(path) if row["chapter"] == ladder]
+    rows = [row for row in results.table("figures") if row["chapter"] == ladder]
     if not rows:
-        raise ValueError(f"there is no line of {ladder} in {path}")
+        raise ValueError(f"figures.csv has no line of {ladder}")
     for name in names:
         if name not in FIGURES and name not in rows[0]:
             raise ValueError(f"there is no figure {name}")
@@ -184,14 +171,17 @@ def counters(path, ladder, names):
                             "l" + "r" * len(columns))
 
 
-def sanitizers(path):
+def sanitizers(device):
     """A line a check: how many of the mistakes that it names the other tools report."""
     tools = ["memcheck", "racecheck", "initcheck", "synccheck"]
-    rows = project.read_csv(path)
+    by_check = {}
+    for row in results.table("sanitizers", results.RESULTS / device):
+        if row["mistake"]:
+            by_check.setdefault(row["check"], []).append(row)
     table = []
-    for check in dict.fromkeys(row["simulator"] for row in rows):
-        found = [row for row in rows if row["simulator"] == check]
-        counts = [len(found)] * 2 + [sum(row[tool] in ("line", "yes") for row in found) for tool in tools]
+    for check, rows in by_check.items():
+        counts = [len({(row["tests"], row["mistake"]) for row in rows})] * 2
+        counts += [sum(row["tool"] == tool and row["said"] in ("line", "yes") for row in rows) for tool in tools]
         table.append([check, *map(str, counts)])
     return project.markdown(["check", "mistakes", "simulator", *tools], table, "lrrrrrr")
 
@@ -202,15 +192,15 @@ def table(page, marker):
         return [name for name in re.split(", *", words or "") if name]
 
     if match := re.fullmatch(r"steps from (\S+) at (--.*?)(?: of ([^:]*))?(?:: (.*))?", marker):
-        return steps(RESULTS / match[1], match[2], match[3], named(match[4]))
+        return steps(ladder_of_page(page), match[1], match[2], match[3], named(match[4]))
     if match := re.fullmatch(r"times from (\S+)(?: sizes ([\d ]*\d))?(?: of (.*))?", marker):
-        return times(RESULTS / match[1], [int(size) for size in (match[2] or "").split()], match[3])
+        return times(match[1], [int(size) for size in (match[2] or "").split()], match[3])
     if match := re.fullmatch(r"sizes from (\S+) of (\S+)", marker):
-        return sizes_of(RESULTS / match[1], match[2])
-    if match := re.fullmatch(r"counters from (\S+): (.*)", marker):
-        return counters(RESULTS / match[1], ladder_of_page(page), named(match[2]))
-    if match := re.fullmatch(r"sanitizers from (\S+)", marker):
-        return sanitizers(RESULTS / match[1])
+        return sizes_of(match[1], match[2])
+    if match := re.fullmatch(r"counters: (.*)", marker):
+        return counters(ladder_of_page(page), named(match[1]))
+    if match := re.fullmatch(r"sanitizers of (\S+)", marker):
+        return sanitizers(match[1])
     return None
 
 

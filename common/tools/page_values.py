@@ -2,17 +2,20 @@
 
 A page says in a comment what the number is, and where the number ends:
   step 2 takes <!--= ms("02", "register_tile") -->5.75<!--/--> ms
-What stands behind = is Python, with these functions. FILE is "02" for docs/results/NVIDIA_H200/02.csv; SIZE the
-beginning of its column `options` without the dashes, "m 4096 n 4096"; the file's first size if left out. (Markdown
+What stands behind = is Python, with these functions; they read what results.py has. SET is one of sizes.py; SIZE is
+its options without the dashes, "m 4096 n 4096 k 4096", or their beginning; the set's first size if left out. (Markdown
 takes no comment with two dashes in a sentence, and none at the beginning of a line.)
-  ms(FILE, STEP, SIZE)               milliseconds
-  speed(FILE, STEP, SIZE, of=ROW)    percent of the vendor's speed at this size, or of ROW's
-  of_bound(FILE, STEP, SIZE)         percent of what the measured ceilings allow
+  ms(SET, STEP, SIZE)                milliseconds, of times.csv
+  speed(SET, STEP, SIZE, of=ROW)     percent of the vendor's speed at this size, or of ROW's
+  of_bound(SET, STEP, SIZE)          percent of what the measured ceilings allow
   tflops(…), gbs(…)                  TFLOP/s; GB/s of the bytes that must move
-  cell(FILE, STEP, COLUMN, SIZE)     any other column
+  cell(SET, STEP, COLUMN, SIZE)      any other column
   counter(KERNEL, NAME, SIZE)        of figures.csv, as the tables show it
   raw(KERNEL, COLUMN, SIZE)          of figures.csv, as a number
-  found(FILE, PATTERN)               what ( ) in a regular expression meets in another file, as a number
+  registers(KERNEL)                  of a thread, of registers.csv
+  local_bytes(KERNEL)                what a thread keeps in local memory, of the same
+  variant(EXPERIMENT, SIZE, VARIANT, COLUMN)   of variants.csv, its value if no column is named
+  fact(KEY)                          of device.csv
   field(FILE, COLUMN, NAME=VALUE)    of another table: the column of the first line in which NAME is VALUE
   latency(MEMORY)                    cycles, of latencies.csv
   verdicts(WORD)                     how many lines of claims.md end in it
@@ -21,89 +24,105 @@ What no file has to hold, FLOP or bytes that a formula gives, is computed: page_
 """
 import re
 from functools import partial
+from pathlib import PurePath
 
 import page_claims
 import page_formulas
 import page_tables
 import project
+import results
 
-FOLDER = page_tables.RESULTS / "NVIDIA_H200"
 VALUE = re.compile(r"<!--= (.+?) -->(.*?)<!--/-->", re.S)
 AT_LINE_START = re.compile(r"(?<=\S)\n *(?=<!--=)")
 
 
-def is_at(row, size):
-    """Do its options begin with these?"""
-    return (row["options"].replace("--", "") + " ").startswith(size + " " if size else "")
+def of_step(name, step, size):
+    """A step's row, and all rows of its size: of sizes that begin so the one that has no more options, or the first."""
+    rows = [row for row in results.times(name) if row["median_ms"]]
+    found = [row for row in rows if row["step"] == step and results.begins(row, size or rows[0]["options"])]
+    if not found:
+        raise ValueError(f"times.csv has no {step} in {name} at {size}")
+    row = next((row for row in found if row["options"].replace("--", "") == size), found[0])
+    return row, [other for other in rows if other["options"] == row["options"]]
 
 
-def recorded(file, step, size):
-    rows = [row for row in project.read_csv(FOLDER / f"{file}.csv") if row["median_ms"]]
-    for row in rows:
-        if row["step"] == step and is_at(row, size or rows[0]["options"].replace("--", "")):
-            return row
-    raise ValueError(f"{file}.csv has no {step} at {size}")
+def cell(name, step, column, size=""):
+    return float(of_step(name, step, size)[0][column])
 
 
-def cell(file, step, column, size=""):
-    return float(recorded(file, step, size)[column])
-
-
-def ms(file, step, size=""):
-    return cell(file, step, "median_ms", size)
+def ms(name, step, size=""):
+    return cell(name, step, "median_ms", size)
 
 
 def percent(part):
     return f"{100 * part:.{1 if part < 0.0995 else 0}f} %"
 
 
-def speed(file, step, size="", of=""):
-    row = recorded(file, step, size)
-    options = row["options"].replace("--", "")
-    return percent(ms(file, of, options) / ms(file, step, options) if of else float(row["of_vendor"]))
+def speed(name, step, size="", of=""):
+    row, rows = of_step(name, step, size)
+    beside = results.whole([other for other in rows if of or other["chapter"] == row["chapter"]], of)
+    return percent(results.milliseconds(beside) / results.milliseconds(row))
 
 
-def of_bound(file, step, size=""):
-    return percent(cell(file, step, "of_bound", size))
+def of_bound(name, step, size=""):
+    return percent(cell(name, step, "of_bound", size))
 
 
-def tflops(file, step, size=""):
-    return cell(file, step, "flop", size) / ms(file, step, size) / 1e9
+def tflops(name, step, size=""):
+    return cell(name, step, "flop", size) / ms(name, step, size) / 1e9
 
 
-def gbs(file, step, size=""):
-    return rounded(cell(file, step, "bytes", size) / ms(file, step, size) / 1e6, 0)
+def gbs(name, step, size=""):
+    return rounded(cell(name, step, "bytes", size) / ms(name, step, size) / 1e6, 0)
 
 
-def of_kernel(kernel, size, chapter):
+def of_kernel(kernel, size, ladder):
     """Its line in figures.csv: of the page's chapter or part, if there is one."""
-    rows = [row for row in project.read_csv(FOLDER / "figures.csv") if row["kernel"] == kernel and is_at(row, size)]
-    rows = [row for row in rows if row["chapter"] == chapter] or rows
+    rows = [row for row in results.table("figures") if row["kernel"] == kernel and results.begins(row, size)]
+    rows = [row for row in rows if row["chapter"] == ladder] or rows
     if len({row["chapter"] for row in rows}) != 1:
         raise ValueError(f"figures.csv has {'more than one' if rows else 'no'} {kernel} {size}")
     return rows[0]
 
 
-def counter(kernel, name, size="", chapter=""):
-    return page_tables.column(name)[1](of_kernel(kernel, size, chapter))
+def counter(kernel, name, size="", ladder=""):
+    return page_tables.column(name)[1](of_kernel(kernel, size, ladder))
 
 
-def raw(kernel, column, size="", chapter=""):
-    return float(of_kernel(kernel, size, chapter)[column])
+def raw(kernel, column, size="", ladder=""):
+    return float(of_kernel(kernel, size, ladder)[column])
 
 
-def found(file, pattern):
-    match = re.search(pattern, (FOLDER / file).read_text())
-    if not match:
-        raise ValueError(f"{file} has no {pattern}")
-    return float(match[1])
+def recorded_registers(kernel, ladder):
+    """Of the page's chapter or part, on sm_90: registers, bytes of local memory, bytes spilled."""
+    for row in results.table("registers", results.RESULTS):
+        name = re.sub(r"(\w+|\(anonymous namespace\))::", "", row["kernel"])
+        if name == kernel and str(PurePath(row["source"]).parent) == ladder:
+            return [float(number) for number in row["sm_90a"].split("/")]
+    raise ValueError(f"registers.csv has no {kernel} in {ladder}")
+
+
+def registers(kernel, ladder=""):
+    return recorded_registers(kernel, ladder)[0]
+
+
+def local_bytes(kernel, ladder=""):
+    return recorded_registers(kernel, ladder)[1]
 
 
 def field(file, column, **where):
-    for row in project.read_csv(FOLDER / f"{file}.csv"):
+    for row in results.table(file):
         if all(row[name] == str(value) for name, value in where.items()):
             return float(row[column])
     raise ValueError(f"{file}.csv has no line with {where}")
+
+
+def variant(experiment, size, name, column="value"):
+    return field("variants", column, experiment=experiment, size=size, variant=name)
+
+
+def fact(key):
+    return field("device", "value", key=key)
 
 
 def latency(memory):
@@ -123,14 +142,15 @@ def whole(x):
 
 
 KNOWN = {function.__name__: function for function in
-         (ms, speed, of_bound, tflops, gbs, cell, found, field, latency, verdicts, percent, whole,
+         (ms, speed, of_bound, tflops, gbs, cell, field, variant, fact, latency, verdicts, percent, whole,
           rounded)} | page_formulas.KNOWN
+OF_LADDER = (counter, raw, registers, local_bytes)  # of the page's chapter or part
 
 
-def text_of(expression, chapter):
-    of_chapter = {function.__name__: partial(function, chapter=chapter) for function in (counter, raw)}
+def text_of(expression, ladder):
+    of_ladder = {function.__name__: partial(function, ladder=ladder) for function in OF_LADDER}
     try:
-        value = eval(expression, KNOWN | of_chapter)  # a page of this project is as trusted as its code
+        value = eval(expression, KNOWN | of_ladder)  # a page of this project is as trusted as its code
     except Exception as error:
         raise ValueError(f"{expression}: {error}") from None
     return value if isinstance(value, str) else page_tables.digits(value)
@@ -138,11 +158,11 @@ def text_of(expression, chapter):
 
 def fill(page, text):
     """The text of a page with its numbers as they should be, and what is wrong with those that stay as they are."""
-    chapter, text, problems = page_tables.ladder_of_page(page), AT_LINE_START.sub(" ", text), []
+    ladder, text, problems = page_tables.ladder_of_page(page), AT_LINE_START.sub(" ", text), []
 
     def filled(match):
         try:
-            return f"<!--= {match[1]} -->{text_of(match[1], chapter)}<!--/-->"
+            return f"<!--= {match[1]} -->{text_of(match[1], ladder)}<!--/-->"
         except ValueError as error:
             problems.append(str(error))
             return match[0]

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Holds the pages to what they are about: docs/**/*.md and README.md.
 
-usage: common/tools/pages.py [--update]            tables, numbers, words and rules
+usage: common/tools/pages.py [--update]            tables, numbers, words, rules, and the times in the kernels' headers
        common/tools/pages.py outputs [--update]    what commands print; needs the build for the CPU
 
 --update writes what can be written. What a page can hold: page_snippets.py (code), page_tables.py (tables of results),
 page_values.py (numbers in a sentence), page_outputs.py (what a command prints), page_words.py (links to the
-glossary); page_rules.py has the rest. page_headers.py looks at the times in the steps' headers.
+glossary); page_rules.py has the rest. page_headers.py has the headers.
 """
 import sys
 
@@ -50,11 +50,12 @@ def main():
         problems = page_outputs.check(project.pages(), update)
     else:
         good = settle(update)
-        problems = [*page_snippets.missing_pages(), *page_rules.problems(project.pages()), *page_headers.problems()]
+        good = page_headers.settle(update) and good
+        problems = [*page_snippets.missing_pages(), *page_rules.problems(project.pages())]
         problems += [f"{page.relative_to(project.ROOT)}: {problem}" for page in project.pages()
                      for problem in page_snippets.problems(page)]
         if not good:
-            problems.append("some pages are old")
+            problems.append("some pages or headers are old")
     for problem in problems:
         project.say(problem)
     return 1 if problems else 0

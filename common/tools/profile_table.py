@@ -12,10 +12,11 @@ once common/tools/profile_steps.py gpu has counted it.
 import sys
 
 import project
-from profile_steps import COUNTERS, OWN, SIZES, rows
+import results
+from profile_steps import COUNTERS, OWN, rows
+from sizes import COUNTED
 
-GPU = project.ROOT / "docs/results/NVIDIA_H200/profile.csv"
-REASONS = project.ROOT / "docs/results/profile_reasons.csv"
+REASONS = results.RESULTS / "profile_reasons.csv"
 HEADS = "kernel,size,load sectors,a request,store sectors,a request,load conflicts,store conflicts".split(",")
 
 
@@ -126,13 +127,12 @@ def compare(ours, theirs, reasons):
 
 
 def main():
-    heads, *lines = rows("cpu", SIZES, COUNTERS)
-    ours = per_launch((dict(zip(heads, line)) for line in lines), COUNTERS)
+    ours = per_launch(rows("cpu", [size.line for size in COUNTED], COUNTERS), COUNTERS)
     reasons = {}
     for line in REASONS.read_text().splitlines()[1:]:
         kernel, what, reason = line.split(",", 2)
         reasons[kernel, what] = reason
-    table, wrong = compare(ours, per_launch(project.read_csv(GPU), COUNTERS | OWN), reasons)
+    table, wrong = compare(ours, per_launch(results.table("profile"), COUNTERS | OWN), reasons)
     page = project.ROOT / "docs/simulator.md"
     text = project.fill(page, lambda marker: table if marker == "profiles" else None)
     for sentence in wrong:

@@ -157,25 +157,6 @@ def origin():
             "date": f"{datetime.datetime.now(datetime.timezone.utc):%F}", "commit": commit or "unknown"}
 
 
-def results_folder():
-    """Where this device's figures are kept (RESULTS overrides it)."""
-    return Path(os.environ.get("RESULTS") or ROOT / "docs/results" / gpu("name").replace(" ", "_"))
-
-
-def keep_table(name, rows):
-    """Writes a table into this folder, whole or not at all. Says so."""
-    folder = results_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.csv"
-    half_written = path.with_suffix(".csv.new")
-    with open(half_written, "w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    half_written.replace(path)
-    say(f"wrote {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}")
-
-
 # ---- tables and pages
 
 
@@ -188,6 +169,17 @@ def pages():
 def read_csv(path):
     with open(path, newline="") as file:
         return list(csv.DictReader(file))
+
+
+def write_rows(file, rows):
+    writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def write_csv(path, rows):
+    with open(path, "w", newline="") as file:
+        write_rows(file, rows)
 
 
 def markdown(heads, rows, align):

@@ -2,16 +2,14 @@
 import project
 from page_tables import digits
 from plots import ladder, rows
+from results import milliseconds
+from sizes import ATTENTION, CAUSAL, PRODUCT, ROWS, UNFUSED
 from style import BLUE, GREEN, GREY, HALF, ORANGE, PURPLE, Figure, figure
 
 
-def milliseconds(row):
-    return float(row["median_ms"])
-
-
-def bars_of(file, options, yardstick, extra=(), color=BLUE):
+def bars_of(name, options, yardstick, extra=(), color=BLUE):
     """A bar a step: its speed as a percentage of the yardstick's."""
-    found = [row for row in rows(file, options=options) if row["median_ms"]]
+    found = rows(name, options)
     whole = next(milliseconds(row) for row in found if row["step"] == yardstick)
     bars = []
     for row in found:
@@ -26,23 +24,22 @@ def bars_of(file, options, yardstick, extra=(), color=BLUE):
     return bars
 
 
-def of_steps(file, options, yardstick, note, extra=(), color=BLUE):
-    bars = bars_of(file, options, yardstick, extra, color)
+def of_steps(name, options, yardstick, note, extra=(), color=BLUE):
+    bars = bars_of(name, options, yardstick, extra, color)
     title = note + ": " + ", ".join(f"{label} {value:.0f} %" for label, value, _, _ in bars)
     return ladder(title, note, bars)
 
 
 @figure("01_ladder")
 def naive():
-    return of_steps("01.csv", "--m 4096", "cuBLAS", "4096×4096×4096, fp32, H200: speed beside cuBLAS")
+    return of_steps("01", PRODUCT, "cuBLAS", "4096×4096×4096, fp32, H200: speed beside cuBLAS")
 
 
 def tiled_bars():
     """Chapter 02: the road, then the steps of both parts in fp32, then the libraries."""
-    at = "--m 4096 --n 4096 --k 4096"
-    road = bars_of("02.csv", at, "cuBLAS")
+    road = bars_of("02", PRODUCT, "cuBLAS")
     beside = [(label.split()[-1], *others, PURPLE) for part in ("faster", "any_shape")
-              for label, *others, color in bars_of(f"02_{part}.csv", at, "cuBLAS") if color == BLUE]
+              for label, *others, color in bars_of(f"02_{part}", PRODUCT, "cuBLAS") if color == BLUE]
     last = sum(color == BLUE for *_, color in road)
     return [*road[:last], *beside, *road[last:]]
 
@@ -53,11 +50,10 @@ def tiled():
     return ladder(note + ": " + ", ".join(f"{label} {value:.0f} %" for label, value, _, _ in bars), note, bars)
 
 
-def masked(file):
+def masked(name):
     names = {"torch.bmm": "torch bmm, no mask", "torch.bmm + masked_fill": "torch + masked_fill",
              "torch.bmm + masked_fill_": "torch + masked_fill_"}
-    found = [row for row in rows(file, options="--batch 128 --m 1024 --n 1024 --k 64 --mask causal")
-             if row["median_ms"] and (row["kind"] in ("step", "vendor") or row["step"] in names)]
+    found = [row for row in rows(name, CAUSAL) if row["kind"] in ("step", "vendor") or row["step"] in names]
     whole = next(milliseconds(row) for row in found if row["kind"] == "vendor")
     bars, steps = [], 0
     for row in found:
@@ -72,17 +68,17 @@ def masked(file):
 
 @figure("03_ladder")
 def masked_road():
-    return masked("03.csv")
+    return masked("03")
 
 
 @figure("03_block_lists_ladder")
 def masked_lists():
-    return masked("03_block_lists.csv")
+    return masked("03_block_lists")
 
 
 @figure("04_ladder")
 def softmax():
-    return of_steps("04.csv", "--rows 16384 --cols 4096", "plain copy of x",
+    return of_steps("04", ROWS, "plain copy of x",
                     "16384 rows of 4096 columns, fp32, H200: speed beside a plain copy", extra=("plain copy of x",),
                     color=GREEN)
 
@@ -95,10 +91,9 @@ def in_columns(percent, ms):
 @figure("06_ladder")
 def flash():
     names = {"chapter 05": "chapter 05's best", "torch sdpa, memory-efficient": "PyTorch, fused"}
-    at = {"options": "--batch 8 --heads 12 --seq 1024"}
-    found = [row for row in rows("06.csv", **at) if row["median_ms"] and row["kind"] in ("step", "vendor", "pytorch")]
+    found = [row for row in rows("06", ATTENTION) if row["kind"] in ("step", "vendor", "pytorch")]
     whole = next(milliseconds(row) for row in found if row["step"] == "chapter 05")
-    beside = [row for part in ("06_faster", "06_any_shape") for row in rows(f"{part}.csv", kind="step", **at) if row["median_ms"]]
+    beside = [row for part in ("06_faster", "06_any_shape") for row in rows(part, ATTENTION, kind="step")]
     road = [row for row in found if row["kind"] == "step"]
     bars = []
     for row in [*road, *beside, *found[len(road):]]:
@@ -110,19 +105,15 @@ def flash():
     return ladder(note + ": " + ", ".join(f"{label} {value:.0f} %" for label, value, _, _ in bars), note, bars)
 
 
-UNFUSED = "--batch 8 --seq 1024 --channels 768 --heads 12"
-
-
-def attention_times(options, file="05.csv"):
+def attention_times(options, name="05"):
     """Chapter 05 at exactly these options: milliseconds by step and by stage."""
-    return {row["step"].split(" (")[0]: milliseconds(row) for row in rows(file)
-            if row["options"] == options and row["median_ms"]}
+    return {row["step"].split(" (")[0]: milliseconds(row) for row in rows(name) if row["options"] == options}
 
 
 @figure("05_ladder")
 def unfused():
     """100 % are both products alone, as cuBLAS computes them: all else is what the pipeline adds."""
-    found, halved = attention_times(UNFUSED), attention_times(UNFUSED, "05_strips.csv")
+    found, halved = attention_times(UNFUSED), attention_times(UNFUSED, "05_strips")
     products, bars = found["scores"] + found["values"], []
     for label, ms, color in (
             ("1 unfused", found["unfused"], GREEN), ("2 fused_softmax", found["fused_softmax"], GREEN),

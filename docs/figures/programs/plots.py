@@ -1,20 +1,16 @@
 """Plots of recorded results: axes, lines, points and bars, drawn with style.py. Words stand at what they name; there
 is no legend to look up."""
-import csv
 import math
-from pathlib import Path
 
+import results
 from style import GREY, HALF, TEXT, Figure
 
-RESULTS = Path(__file__).resolve().parents[2] / "results/NVIDIA_H200"
 
-
-def rows(file, **wanted):
-    """The lines of a results file (02.csv) whose columns have these values; `options` may be the beginning."""
-    with open(RESULTS / file, newline="") as lines:
-        return [row for row in csv.DictReader(lines)
-                if all(row[key] == value or key == "options" and (row[key] + " ").startswith(value + " ")
-                       for key, value in wanted.items())]
+def rows(name, options="", **wanted):
+    """What was measured of a set of sizes (common/tools/sizes.py), at options that begin so, whose columns have these
+    values."""
+    return [row for row in results.times(name, options) if row["median_ms"]
+            and all(row[key] == value for key, value in wanted.items())]
 
 
 def plain(value):

@@ -1,8 +1,8 @@
 """Chapter 06's plots: time and memory of attention against the sequence length, and the accesses of joint tiling."""
 from plots import Axis, Plot, plain, rows
+from results import milliseconds
+from sizes import TOKENS
 from style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, Figure, figure
-
-TOKENS = 8192  # of all sequences together, in 06_lengths.csv
 
 
 def word_of(option, options):
@@ -13,9 +13,8 @@ def word_of(option, options):
 def of_step(name):
     """(sequence length, milliseconds) of a row at every length."""
     found = {}
-    for row in rows("06_lengths.csv", step=name):
-        if row["median_ms"]:  # two programs have chapter 05's rows: the first one's
-            found.setdefault(word_of("--seq", row["options"]), float(row["median_ms"]))
+    for row in rows("06_lengths", step=name):  # two programs have chapter 05's rows: the first one's
+        found.setdefault(word_of("--seq", row["options"]), milliseconds(row))
     return list(found.items())
 
 
@@ -47,7 +46,7 @@ def memory():
     plot.y_axis("bytes", [1e5, 1e6, 1e7, 1e8, 1e9, 1e10], bytes_text)
     plot.x_axis("tokens of a sequence", [128, 256, 512, 1024, 2048, 4096, 8192], str)
     at = {}
-    for row in rows("06_lengths.csv", step="outer_products"):
+    for row in rows("06_lengths", step="outer_products"):
         batch, heads, seq = (word_of(option, row["options"]) for option in ("--batch", "--heads", "--seq"))
         assert batch * seq == TOKENS
         at[seq] = (2 * 4 * batch * heads * seq * seq, 4 * batch * heads * seq, 4 * 4 * batch * heads * seq * 64)

@@ -1,5 +1,6 @@
 """Chapter 04: how fast each step is beside a copy, over the length of a row."""
 from plots import Axis, Plot, rows
+from results import milliseconds
 from style import BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, RED, Figure, figure
 
 TEAL, PINK = "#0f8b8d", "#c2509f"  # as far from white as from black, like the colors of style.py
@@ -10,10 +11,10 @@ OF_PART = ("row_in_shared", "cluster", "half_in_registers", "any_row")  # long_r
 
 def percents(step):
     """(columns, percent of the copy's speed at the same size), by columns."""
-    file = "04_long_rows.csv" if step in OF_PART else "04.csv"
-    copies = {row["options"]: float(row["median_ms"]) for row in rows(file, step="plain copy of x")}
-    return sorted((int(row["options"].split()[-1]), 100 * copies[row["options"]] / float(row["median_ms"]))
-                  for row in rows(file, step=step))
+    name = "04_long_rows" if step in OF_PART else "04"
+    copies = {row["options"]: milliseconds(row) for row in rows(name, step="plain copy of x")}
+    return sorted((int(row["options"].split()[-1]), 100 * copies[row["options"]] / milliseconds(row))
+                  for row in rows(name, step=step))
 
 
 # By step: its color, its dashes, the columns where it has a way of its own (elsewhere it calls another step), and

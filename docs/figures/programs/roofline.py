@@ -1,34 +1,34 @@
 """Every step of every chapter under the roofline of the device, from docs/results."""
 from plots import Axis, Plot, rows
+from results import milliseconds
+from sizes import ATTENTION, CAUSAL, PRODUCT, ROWS, UNFUSED
 from style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, TEXT, Figure, figure
 
-# Chapter, files (of the road, then of parts), size, color, where its name stands beside the highest point.
+# Chapter, sets of sizes (of the road, then of parts), the size, color, where its name stands beside the highest point.
 PROBLEMS = [
-    ("01", "01.csv", "--m 4096", GREY, (-8, 0)),
-    ("02", "02.csv 02_faster.csv 02_any_shape.csv", "--m 4096 --n 4096 --k 4096", BLUE, (-8, 26)),
-    ("03, causal", "03.csv 03_block_lists.csv", "--batch 128 --m 1024 --n 1024 --k 64 --mask causal", ORANGE, (8, 0)),
-    ("04", "04.csv 04_long_rows.csv", "--rows 16384 --cols 4096", PURPLE, (8, 4)),
-    ("05", "05.csv", "--batch 8 --seq 1024 --channels 768 --heads 12", RED, (8, 8)),
-    ("06", "06.csv 06_faster.csv 06_any_shape.csv", "--batch 8 --heads 12 --seq 1024 --head-dim 64", GREEN, (8, -6)),
+    ("01", "01", PRODUCT, GREY, (-8, 0)),
+    ("02", "02 02_faster 02_any_shape", PRODUCT, BLUE, (-8, 26)),
+    ("03, causal", "03 03_block_lists", CAUSAL, ORANGE, (8, 0)),
+    ("04", "04 04_long_rows", ROWS, PURPLE, (8, 4)),
+    ("05", "05", UNFUSED, RED, (8, 8)),
+    ("06", "06 06_faster 06_any_shape", ATTENTION, GREEN, (8, -6)),
 ]
 BESIDE = {"01": 0.82, "05": 1.2}  # beside chapters 02 and 06, which have the same problem
 
 
-def steps(files, size):
+def steps(sets, size):
     """(FLOP per byte, TFLOP/s) of each step."""
-    found = [row for file in files.split() for row in rows(file, kind="step", options=size) if row["median_ms"]]
-    first = found[0]["options"]
-    return [(float(row["flop"]) / float(row["bytes"]), float(row["flop"]) / float(row["median_ms"]) / 1e9)
-            for row in found if row["options"] == first]
+    return [(float(row["flop"]) / float(row["bytes"]), float(row["flop"]) / milliseconds(row) / 1e9)
+            for name in sets.split() for row in rows(name, kind="step") if row["options"] == size]
 
 
 def ceilings():
     """TFLOP/s and TB/s, as the programs measured them: `of_bound` is the time at the ceiling over the time."""
-    product = rows("02.csv", kind="step")[0]
-    softmax = rows("04.csv", kind="step")[0]
+    product = rows("02", kind="step")[0]
+    softmax = rows("04", kind="step")[0]
 
     def at_ceiling(row, what):
-        return float(row[what]) / (float(row["of_bound"]) * float(row["median_ms"])) / 1e9
+        return float(row[what]) / (float(row["of_bound"]) * milliseconds(row)) / 1e9
     return at_ceiling(product, "flop"), at_ceiling(softmax, "bytes")
 
 
@@ -46,8 +46,8 @@ def roofline():
     figure.text(plot.x(60), plot.y(peak) - 4, f"multiply-adds, {peak:.0f} TFLOP/s", 12, anchor="middle")
     figure.line(plot.x(ridge), plot.y(peak), plot.x(ridge), plot.y(0.05), GREY, 1, "2 5")
     figure.text(plot.x(ridge) - 6, plot.y(0.06), "ridge", 11, anchor="end")
-    for name, files, size, color, (dx, dy) in PROBLEMS:
-        points = steps(files, size)
+    for name, sets, size, color, (dx, dy) in PROBLEMS:
+        points = steps(sets, size)
         xs = points[0][0] * BESIDE.get(name, 1)
         low, high = min(y for _, y in points), max(y for _, y in points)
         figure.line(plot.x(xs), plot.y(low), plot.x(xs), plot.y(high), color, 1)
