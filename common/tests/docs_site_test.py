@@ -19,7 +19,7 @@ class Docs(Scratch):
         super().setUp()
         self.tools = self.root / "bin"
         self.tools.mkdir()
-        for tool in ("bash", "env", "readlink", "dirname", "nproc"):
+        for tool in ("bash", "env", "readlink", "dirname", "nproc", "grep", "sed", "sort"):
             (self.tools / tool).symlink_to(shutil.which(tool))
         (self.tools / "python3").symlink_to(sys.executable)  # itself, not a version manager's script
         self.site = self.root / "docs/site"
