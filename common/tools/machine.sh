@@ -91,7 +91,7 @@ row() { printf '%-14s %-8s %s\n' "$@"; }
 
 doctor() {
   local state name least package version problem bad=0
-  cd -- "$here"
+  cd -- "$here" || return
   problem=$(gpu_problem)
   backend=${backend:-$([ -z "$problem" ] && echo gpu || echo cpu)}
   # shellcheck source=/dev/null

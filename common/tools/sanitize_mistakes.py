@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which of compute-sanitizer's tools names each mistake that the simulator's checks name?
 
-usage: common/tools/sanitize_mistakes FILE.csv [CHAPTER...]    (after check_on_gpu build, with Ninja)
+usage: common/tools/sanitize_mistakes.py FILE.csv [CHAPTER...]    (after check_on_gpu build, with Ninja)
 For each mistake of these chapters, or of all, whose check is race, init, bounds or barrier: builds the chapter's tests
 with it, runs those that show it under each tool, and writes a line: "line" if the tool named a line of the changed
 file, "yes" if it reported something, "no" if it did not, "timeout". JOBS is how many at once (6).
