@@ -2,6 +2,7 @@
 """Which of compute-sanitizer's tools names each mistake that the simulator's checks name?
 
 usage: common/tools/sanitize_mistakes.py FILE.csv [CHAPTER...]    (after check_on_gpu build, with Ninja)
+
 For each mistake of these chapters, or of all, whose check is race, init, bounds or barrier: builds the chapter's tests
 with it, runs those that show it under each tool, and writes a line: "line" if the tool named a line of the changed
 file, "yes" if it reported something, "no" if it did not, "timeout". JOBS is how many at once (6).
@@ -10,7 +11,6 @@ import csv
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -62,11 +62,13 @@ def row(mistake):
                 *(verdict(mistake, tool, program) for tool in TOOLS)]
 
 
-if len(sys.argv) < 2:
-    sys.exit(__doc__)
-wanted = [mistake for chapter in [project.find_ladder(word) for word in sys.argv[2:]] or chapters()
+parser = project.arguments(__doc__)
+parser.add_argument("file")
+parser.add_argument("chapters", nargs="*", type=project.find_ladder)
+words = parser.parse_args()
+wanted = [mistake for chapter in words.chapters or chapters()
           for mistake in mistakes_in(chapter) if mistake.field["check"] in ("race", "init", "bounds", "barrier")]
 with ThreadPoolExecutor(int(os.environ.get("JOBS", "6"))) as pool:
     rows = sorted(pool.map(row, wanted))
-with open(sys.argv[1], "w", newline="") as file:
+with open(words.file, "w", newline="") as file:
     csv.writer(file, lineterminator="\n").writerows([["chapter", "mistake", "simulator", *TOOLS], *rows])
