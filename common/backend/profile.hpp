@@ -1,6 +1,6 @@
 // What the kernels of a launch did and what they take. The CPU backend counts what the warps did
-// (common/simulator/count/trace.cpp), as on a GPU Nsight Compute does. On a GPU we know what a kernel
-// takes of a multiprocessor (common/backend/launches_gpu.cpp).
+// (common/simulator/count/trace.cpp), as on a GPU Nsight Compute does. On a GPU we know what a
+// kernel takes of a multiprocessor (common/backend/launches_gpu.cpp).
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,14 @@ if(DEFINED catch2_SOURCE_DIR AND EXISTS "${catch2_SOURCE_DIR}/extras")
   list(APPEND CMAKE_MODULE_PATH "${catch2_SOURCE_DIR}/extras")
 endif()
 include(Catch)
-find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)  # the scripts in common/tools
+find_package(Python3 3.10 QUIET COMPONENTS Interpreter)  # the scripts in common/tools
+if(NOT Python3_FOUND)
+  set(python "it was not found")
+  if(Python3_VERSION)
+    set(python "${Python3_EXECUTABLE} is ${Python3_VERSION}")
+  endif()
+  message(FATAL_ERROR "Python 3.10 or newer is needed, and ${python}. docs/setup.md lists the packages.")
+endif()
 
 if(TUTORIAL_BACKEND STREQUAL "gpu")
   # For the GPU at hand, or for sm_80 and sm_90 where none is seen. The steps on Hopper need code for sm_90a, which

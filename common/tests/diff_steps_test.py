@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import subprocess
-import sys
 import unittest
 
 from scratch import Scratch

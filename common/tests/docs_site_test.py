@@ -6,12 +6,8 @@ import socket
 import subprocess
 import sys
 import unittest
-from unittest import mock
 
-from scratch import PROJECT, Scratch
-
-sys.path.insert(0, str(PROJECT / "common/tools"))
-import docs_site  # noqa: E402
+from scratch import Scratch
 
 
 class Docs(Scratch):
@@ -19,7 +15,7 @@ class Docs(Scratch):
         super().setUp()
         self.tools = self.root / "bin"
         self.tools.mkdir()
-        for tool in ("bash", "env", "readlink", "dirname", "nproc"):
+        for tool in ("bash", "env", "readlink", "dirname", "nproc", "grep", "sed", "sort"):
             (self.tools / tool).symlink_to(shutil.which(tool))
         (self.tools / "python3").symlink_to(sys.executable)  # itself, not a version manager's script
         self.site = self.root / "docs/site"
@@ -83,13 +79,6 @@ class Docs(Scratch):
         self.with_node("exit 1")
         self.assertIn("npm could not install", self.docs("--build"))
         self.assertFalse((self.site / "node_modules/.installed").exists())
-
-    def test_a_reader_who_goes_away_is_no_error(self):
-        handler = docs_site.Handler.__new__(docs_site.Handler)
-        handler.close_connection = False
-        with mock.patch("shutil.copyfileobj", side_effect=BrokenPipeError):
-            handler.copyfile(None, None)
-        self.assertTrue(handler.close_connection)
 
 
 if __name__ == "__main__":

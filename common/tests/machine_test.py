@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""common/tools/machine.sh with stand-ins for nvidia-smi and nvcc: which GPUs it sees, and which it takes."""
+"""common/tools/machine.sh with stand-ins for nvidia-smi, nvcc and python3: which GPUs it sees, and what it takes."""
+import os
+import re
 import subprocess
 import unittest
 
-from scratch import Scratch
+from scratch import PROJECT, Scratch
 
 NVIDIA_SMI = """#!/bin/sh
 case "$*" in
@@ -15,12 +17,14 @@ LISTED = r"GPU 0: Tesla T4 (UUID: GPU-1)\n"
 
 
 class Machine(Scratch):
+    def stand_in(self, name, text):
+        path = self.root / name
+        path.write_text(text)
+        path.chmod(0o755)
+
     def ask(self, function, queried="", status=0, listed="", toolkit="13.0"):
-        for name, text in (("nvidia-smi", NVIDIA_SMI.format(queried, status, listed)),
-                           ("nvcc", f"#!/bin/sh\necho 'release {toolkit}, V{toolkit}.88'\n")):
-            path = self.root / name
-            path.write_text(text)
-            path.chmod(0o755)
+        self.stand_in("nvidia-smi", NVIDIA_SMI.format(queried, status, listed))
+        self.stand_in("nvcc", f"#!/bin/sh\necho 'release {toolkit}, V{toolkit}.88'\n")
         script = f"set -euo pipefail; PATH=$PWD:$PATH; nvcc=nvcc; . common/tools/machine.sh; {function} | cat"
         done = subprocess.run(["bash", "-c", script], cwd=self.root, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -51,6 +55,17 @@ class Machine(Scratch):
         self.assertEqual(self.ask("gpu_problem", r"9.0, NVIDIA H100\n", toolkit="12.3"),
                          "no CUDA Toolkit of version 12.4 or newer")
         self.assertEqual(self.ask("least_toolkit", "?", 2, LISTED), "12.4")
+
+    def test_an_older_python_is_refused_in_one_sentence(self):
+        least = re.search(r"^least_python=(.*)$", (PROJECT / "common/tools/machine.sh").read_text(), re.M)[1]
+        self.assertIn(f"find_package(Python3 {least} ", (PROJECT / "common/cmake/Dependencies.cmake").read_text())
+        self.assertIn(f"| Python | {least} |", (PROJECT / "docs/setup.md").read_text())
+        self.stand_in("python3", "#!/bin/sh\necho Python 3.9.18\n")
+        done = subprocess.run([self.root / "learn", "diff", "02"], capture_output=True, text=True,
+                              env={**os.environ, "PATH": f"{self.root}:{os.environ['PATH']}"})
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, f"learn: Python {least} or newer is needed, and python3 is 3.9.18; "
+                                      "docs/setup.md says how to install it\n")
 
 
 if __name__ == "__main__":

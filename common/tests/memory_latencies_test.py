@@ -39,7 +39,7 @@ class MemoryLatencies(Scratch):
         return done.stdout
 
     def test_refusals(self):
-        self.assertIn("usage:", self.run_tool("all", status=1))
+        self.assertIn("usage:", self.run_tool("all", status=2))
         self.assertIn("there is no nvidia-smi here", self.run_tool(status=2, path=""))
         self.script("nvidia-smi", NVIDIA_SMI)
         self.script("nvcc", NVCC)

@@ -9,7 +9,6 @@ simulator's rules (common/simulator/count/warp_request.cpp) are tested against t
 """
 import csv
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -33,9 +32,9 @@ MATRIX_KERNELS = {
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    path = Path(sys.argv[1])
+    parser = project.arguments(__doc__)
+    parser.add_argument("file", type=Path)
+    path = parser.parse_args().file
     patterns = project.read_csv(path)
     of_matrices = "word" in patterns[0]
     kernels = MATRIX_KERNELS if of_matrices else KERNELS

@@ -142,7 +142,9 @@ def measure():
 
 def main():
     steps = {"build": build, "test": test, "large": large, "sanitize": sanitize, "measure": measure}
-    wanted = sys.argv[1:] or list(steps)
+    parser = project.arguments(__doc__)
+    parser.add_argument("steps", nargs="*")
+    wanted = parser.parse_args().steps or list(steps)
     for word in wanted:
         if word not in steps:
             project.die(f"there is no step '{word}'; choose from {', '.join(steps)}")

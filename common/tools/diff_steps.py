@@ -275,16 +275,19 @@ def find(folder, word):
 
 
 def main():
-    if sys.argv[1:] == ["--json"]:
-        json.dump(all_as_data(), sys.stdout)
-        return
     usage = "./learn diff CHAPTER [STEP [OTHER]] [--kernel]"
     parser = argparse.ArgumentParser(prog="./learn diff", add_help=False, usage=usage)
-    parser.add_argument("chapter")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("chapter", nargs="?")
     parser.add_argument("step", nargs="?")
     parser.add_argument("other", nargs="?")
     parser.add_argument("--kernel", action="store_true")
     words = parser.parse_intermixed_args()
+    if words.json:
+        json.dump(all_as_data(), sys.stdout)
+        return
+    if not words.chapter:
+        parser.error("which chapter?")
     folder = project.find_ladder(words.chapter)
     if not words.step:
         for each in project.ladders(folder) if folder in project.chapters() else [folder]:

@@ -6,14 +6,13 @@ usage: ./learn docs [--port N]           build it, and serve it until Ctrl-C
        ./learn docs --check              build it and open every page in headless Chromium
 """
 import argparse
-import functools
-import http.server
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
-import threading
+import time
 
 import project
 from project import ROOT, die, say
@@ -97,59 +96,49 @@ def build(base):
 # ---- serving
 
 
-class Handler(http.server.SimpleHTTPRequestHandler):
-    extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript",
-                      ".woff2": "font/woff2", ".svg": "image/svg+xml", ".json": "application/json"}
-
-    def log_message(self, *_):
-        pass
-
-    def send_error(self, code, *words, **more):
-        if code != 404:
-            return super().send_error(code, *words, **more)
-        page = (OUT / "404.html").read_bytes()
-        self.send_response(404)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(page)))
-        self.end_headers()
-        self.wfile.write(page)
-
-    def end_headers(self):
-        self.send_header("Cache-Control", "no-cache")  # a site that was built again is another one
-        super().end_headers()
-
-    def copyfile(self, source, outputfile):
-        try:
-            super().copyfile(source, outputfile)
-        except ConnectionError:  # the reader has gone to another page
-            self.close_connection = True
-
-
-def server(port):
-    """On the asked port, or on the first free one from FIRST_PORT on."""
-    handler = functools.partial(Handler, directory=OUT)
+def free_port(port):
+    """The asked port, or the first free one from FIRST_PORT on."""
     for each in [port] if port else range(FIRST_PORT, FIRST_PORT + PORTS):
         try:
-            return http.server.ThreadingHTTPServer(("127.0.0.1", each), handler)
+            socket.create_server(("", each)).close()
+            return each
         except OSError as error:
-            reason = error.strerror
-    die(f"cannot serve on port {port}: {reason}; leave --port out, and a free one is taken" if port else
-        f"no port from {FIRST_PORT} to {FIRST_PORT + PORTS - 1} is free: choose one with --port")
+            reason = os.strerror(error.errno)
+    return die(f"cannot serve on port {port}: {reason}; leave --port out, and a free one is taken" if port else
+               f"no port from {FIRST_PORT} to {FIRST_PORT + PORTS - 1} is free: choose one with --port")
 
 
-def check(serving, chromium):
-    """Runs the browser tests on the site that is being served."""
-    threading.Thread(target=serving.serve_forever, daemon=True).start()
-    return run("npm", "run", "--silent", "check", CHROMIUM=chromium, SITE_DIR=str(OUT),
-               SITE_URL=f"http://127.0.0.1:{serving.server_port}")
+def preview(port):
+    """How VitePress serves the site: a command in docs/site, and its environment."""
+    return ["node_modules/.bin/vitepress", "preview", ".", "--port", str(port)], {**os.environ, "SITE_OUT": str(OUT)}
 
 
-def serve(serving):
-    print(f"http://127.0.0.1:{serving.server_port}/  (Ctrl-C ends it)", flush=True)
-    try:
-        serving.serve_forever()
-    except KeyboardInterrupt:
-        print()
+def wait_for(port, serving):
+    while serving.poll() is None:
+        try:
+            return socket.create_connection(("localhost", port)).close()
+        except ConnectionError:
+            time.sleep(0.1)
+    die("the site is not served; the reason stands above")
+
+
+def check(port, chromium):
+    """Runs the browser tests on the site, while it is served."""
+    words, env = preview(port)
+    with subprocess.Popen(words, cwd=SITE, env=env, stdout=sys.stderr) as serving:
+        try:
+            wait_for(port, serving)
+            return run("npm", "run", "--silent", "check", CHROMIUM=chromium, SITE_DIR=str(OUT),
+                       SITE_URL=f"http://localhost:{port}")
+        finally:
+            serving.terminate()
+
+
+def serve(port):
+    """Becomes the server, which says the address and ends at Ctrl-C."""
+    words, env = preview(port)
+    os.chdir(SITE)
+    os.execve(words[0], words, env)
 
 
 # ---- the command line
@@ -176,13 +165,13 @@ def main():
         die("--base is for a site that another host serves: use it with --build")
     need_node()
     chromium = find_chromium() if words.check else None
-    serving = None if words.build else server(words.port)  # a port that is taken is said at once
+    port = None if words.build else free_port(words.port)  # a port that is taken is said at once
     install()
     build(words.base)
     if words.check:
-        sys.exit(check(serving, chromium))
-    if serving:
-        serve(serving)
+        sys.exit(check(port, chromium))
+    if port:
+        serve(port)
 
 
 if __name__ == "__main__":

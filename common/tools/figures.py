@@ -22,15 +22,20 @@ def programs():
 
 
 def main():
+    parser = project.arguments(__doc__)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--update", action="store_true")
+    what.add_argument("--list", action="store_true")
+    words = parser.parse_args()
     figures = programs()
-    if sys.argv[1:] == ["--list"]:
+    if words.list:
         for name, draw in sorted(figures.items()):
             print(f"{name:28} {draw.__module__}.py")
         return 0
     problems = [f"{path.name} has no program" for path in FOLDER.glob("*.svg") if path.stem not in figures]
     for name, draw in figures.items():
         path, svg = FOLDER / f"{name}.svg", draw().svg()
-        if sys.argv[1:] == ["--update"]:
+        if words.update:
             path.write_text(svg)
         elif not path.exists() or path.read_text() != svg:
             problems.append(f"{path.name} is not what {draw.__module__}.py draws: common/tools/figures.py --update")

@@ -13,6 +13,10 @@ judge() {
   [ "$(printf '%s\n' "$1" "$2" | sort -V | sed -n 1p)" = "$1" ] && echo ok || echo old
 }
 
+# Is python3 one that runs the scripts in common/tools? ok, old or missing.
+least_python=3.10
+python_state() { judge $least_python "$(tool_version python3)"; }
+
 # What the backend needs, one a line: ok, old or missing, name, least version, Debian's package, version
 # here if any. The libraries are CMake's to find: they have no line as long as it is not here.
 requirements() {
@@ -22,7 +26,7 @@ requirements() {
     echo "compiler 12 g++ $(tool_version "${compiler[@]}")"
     echo "CMake 3.25 cmake $(tool_version cmake)"
     echo "Ninja 1.8 ninja-build $(tool_version ninja)"
-    echo "Python 3.10 python3 $(tool_version python3)"
+    echo "Python $least_python python3 $(tool_version python3)"
     folder=$(mktemp -d)
     ! command -v ninja >/dev/null || export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}  # there may be no make
     cmake --preset "$backend" -B "$folder" -DTUTORIAL_LOOK=ON 2>/dev/null |
@@ -87,7 +91,7 @@ row() { printf '%-14s %-8s %s\n' "$@"; }
 
 doctor() {
   local state name least package version problem bad=0
-  cd -- "$here"
+  cd -- "$here" || return
   problem=$(gpu_problem)
   backend=${backend:-$([ -z "$problem" ] && echo gpu || echo cpu)}
   # shellcheck source=/dev/null

@@ -9,7 +9,6 @@ median of five runs; `threads` is how many processors NumPy may use.
 """
 import os
 import statistics
-import sys
 import time
 
 import project
@@ -36,8 +35,7 @@ def whole(a, b, c):
 
 
 def main():
-    if len(sys.argv) > 1:
-        sys.exit(__doc__)
+    project.arguments(__doc__).parse_args()
     import numpy
     random = numpy.random.default_rng(1)
     threads, origin, rows = len(os.sched_getaffinity(0)), project.origin(), []

@@ -11,7 +11,6 @@ nanoseconds, and at the end what each file of results has: driver, toolkit, date
 import csv
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -20,8 +19,7 @@ import results
 
 
 def main():
-    if len(sys.argv) > 1:
-        sys.exit(__doc__)
+    project.arguments(__doc__).parse_args()
     for tool in ("nvidia-smi", "nvcc"):
         if not shutil.which(tool):
             project.die(f"there is no {tool} here: latencies are measured on a GPU, with the CUDA Toolkit")

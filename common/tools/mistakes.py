@@ -248,12 +248,23 @@ def check(path, name, program):
     print(mistake.says(f"caught by {expected}"))
 
 
-if __name__ == "__main__":
+def main():
     project.program = "learn"
-    commands = {"validate": validate, "list": show_list, "cmake": show_cmake, "apply": apply, "check": check}
-    if len(sys.argv) < 2 or sys.argv[1] not in commands:
-        sys.exit(__doc__)
+    parser = project.arguments(__doc__)
+    commands = parser.add_subparsers(prog=parser.prog, required=True, metavar="COMMAND")
+    for name, run, *words in (("validate", validate), ("list", show_list), ("cmake", show_cmake, "path"),
+                              ("apply", apply, "path", "name", "folder"), ("check", check, "path", "name", "program")):
+        command = commands.add_parser(name)
+        command.set_defaults(run=run)
+        for word in words:
+            command.add_argument(word)
+    commands.choices["list"].add_argument("word", nargs="?", default="")
+    words = vars(parser.parse_args())
     try:
-        commands[sys.argv[1]](*sys.argv[2:])
+        words.pop("run")(**words)
     except Problem as problem:
         sys.exit(str(problem))
+
+
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,8 @@ import re
 import sys
 from pathlib import Path
 
+import project
+
 
 def changed(page, name, source):
     block = re.search(rf"^<!-- change {name} -->\n```diff\n(.*?)^```$", page, re.M | re.S)
@@ -27,12 +29,13 @@ def changed(page, name, source):
 
 
 def main():
-    if len(sys.argv) != 5:
-        sys.exit(__doc__)
-    page, name, source, copy = sys.argv[1], sys.argv[2], sys.argv[3], Path(sys.argv[4])
-    text = changed(Path(page).read_text(), name, Path(source).read_text())
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    copy.write_text(text)
+    parser = project.arguments(__doc__)
+    for name, kind in (("page", Path), ("name", str), ("source", Path), ("copy", Path)):
+        parser.add_argument(name, type=kind)
+    words = parser.parse_args()
+    text = changed(words.page.read_text(), words.name, words.source.read_text())
+    words.copy.parent.mkdir(parents=True, exist_ok=True)
+    words.copy.write_text(text)
 
 
 if __name__ == "__main__":

@@ -44,13 +44,15 @@ def settle(update):
 
 
 def main():
-    words = sys.argv[1:]
-    update = "--update" in words
-    if "outputs" in words:
-        problems = page_outputs.check(project.pages(), update)
+    parser = project.arguments(__doc__)
+    parser.add_argument("what", nargs="?", choices=["outputs"])
+    parser.add_argument("--update", action="store_true")
+    words = parser.parse_args()
+    if words.what == "outputs":
+        problems = page_outputs.check(project.pages(), words.update)
     else:
-        good = settle(update)
-        good = page_headers.settle(update) and good
+        good = settle(words.update)
+        good = page_headers.settle(words.update) and good
         problems = [*page_snippets.missing_pages(), *page_rules.problems(project.pages())]
         problems += [f"{page.relative_to(project.ROOT)}: {problem}" for page in project.pages()
                      for problem in page_snippets.problems(page)]

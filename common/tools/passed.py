@@ -7,7 +7,6 @@ usage: passed.py changed BACKEND CHAPTER [PART]...   those of the parts that wer
 
 For each there is an empty file build/BACKEND/passed/CHAPTER/PART, as old as the run in which it passed."""
 import re
-import sys
 
 import project
 
@@ -18,7 +17,7 @@ def programs(backend, chapter, part):
     return [path for path in folder.glob(f"{chapter}_{part}*") if path.is_file()]
 
 
-def changed(backend, chapter, *parts):
+def changed(backend, chapter, parts):
     for part in parts:
         passed = (stamps(backend) / chapter / part).stat().st_mtime_ns
         if any(path.stat().st_mtime_ns > passed for path in programs(backend, chapter, part)):
@@ -45,5 +44,18 @@ def stamps(backend):
     return project.ROOT / "build" / backend / "passed"
 
 
+def main():
+    parser = project.arguments(__doc__)
+    commands = parser.add_subparsers(prog=parser.prog, required=True, metavar="COMMAND")
+    for run, *words in ((changed, "backend", "chapter"), (note, "backend", "status", "labels")):
+        command = commands.add_parser(run.__name__)
+        command.set_defaults(run=run)
+        for word in words:
+            command.add_argument(word)
+    commands.choices["changed"].add_argument("parts", nargs="*")
+    words = vars(parser.parse_args())
+    words.pop("run")(**words)
+
+
 if __name__ == "__main__":
-    {"changed": changed, "note": note}[sys.argv[1]](*sys.argv[2:])
+    main()

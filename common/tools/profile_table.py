@@ -127,6 +127,9 @@ def compare(ours, theirs, reasons):
 
 
 def main():
+    parser = project.arguments(__doc__)
+    parser.add_argument("--update", action="store_true")
+    words = parser.parse_args()
     ours = per_launch(rows("cpu", [size.line for size in COUNTED], COUNTERS), COUNTERS)
     reasons = {}
     for line in REASONS.read_text().splitlines()[1:]:
@@ -137,7 +140,7 @@ def main():
     text = project.fill(page, lambda marker: table if marker == "profiles" else None)
     for sentence in wrong:
         project.say(sentence)
-    return 0 if project.settle(page, text, sys.argv[1:] == ["--update"]) and not wrong else 1
+    return 0 if project.settle(page, text, words.update) and not wrong else 1
 
 
 if __name__ == "__main__":

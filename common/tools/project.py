@@ -1,4 +1,5 @@
 """What the scripts in this folder share: chapters, steps and programs; the machine; tables on pages."""
+import argparse
 import csv
 import datetime
 import difflib
@@ -22,6 +23,14 @@ def die(sentence):
     """Ends the script with status 2: the command line or the machine needs a change."""
     say(f"{program}: {sentence}")
     sys.exit(2)
+
+
+def arguments(doc, **how):
+    """A parser whose --help is a script's own text: its first paragraph, the one that begins with usage:, the rest."""
+    what, usage, *more = doc.strip().split("\n\n")
+    return argparse.ArgumentParser(
+        usage=usage.removeprefix("usage: ").replace("%", "%%"), description="\n\n".join([what, *more]),
+        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **how)
 
 
 def did_you_mean(word, known):

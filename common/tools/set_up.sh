@@ -59,6 +59,13 @@ install_packages() {
   [ ${#packages[@]} = 0 ] || apt install -y --no-install-recommends "${packages[@]}" || true
 }
 
+# Leaves a python3 that runs the scripts in common/tools.
+require_python() {
+  [ "$(python_state)" != missing ] || install_packages python3
+  [ "$(python_state)" = ok ] || die "Python $least_python or newer is needed," \
+    "and python3 is $(tool_version python3 | grep . || echo 'not here'); docs/setup.md says how to install it"
+}
+
 cached() { sed -n "s/^$1:[A-Z]*=//p" "build/$backend/CMakeCache.txt"; }
 
 # True when the build folder was configured for this place, by tools that still exist.
@@ -69,7 +76,7 @@ configured() {
   for tool in CMAKE_COMMAND CMAKE_CXX_COMPILER CMAKE_MAKE_PROGRAM; do
     command -v "$(cached $tool)" >/dev/null || return 1
   done
-  command -v python3 >/dev/null && { [ -z "$strict" ] || [ "$(cached TUTORIAL_WERROR)" = ON ]; }
+  [ "$(python_state)" = ok ] && { [ -z "$strict" ] || [ "$(cached TUTORIAL_WERROR)" = ON ]; }
 }
 
 # Leaves a configured build/cpu or build/gpu. Runs in the project's folder.

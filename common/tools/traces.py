@@ -188,13 +188,15 @@ def is_settled(number, update):
 
 
 def main():
-    words = sys.argv[1:]
-    update = words[:1] == ["--update"]
-    numbers = words[update:] or list(FIGURES)
+    parser = project.arguments(__doc__)
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("numbers", nargs="*")
+    words = parser.parse_args()
+    numbers = words.numbers or list(FIGURES)
     for number in numbers:
         if number not in FIGURES:
             project.die(f"there is no trace of '{number}'; there are those of {', '.join(FIGURES)}")
-    return 0 if all([is_settled(number, update) for number in numbers]) else 1
+    return 0 if all([is_settled(number, words.update) for number in numbers]) else 1
 
 
 if __name__ == "__main__":

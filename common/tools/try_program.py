@@ -7,10 +7,9 @@ The folder is named after the program's files, so that what was built is found a
 """
 import hashlib
 import re
-import sys
 from pathlib import Path
 
-from project import ROOT, die
+from project import ROOT, arguments, die
 
 ENDINGS = (".cu", ".cpp", ".cc", ".cxx")
 
@@ -48,12 +47,13 @@ set_target_properties({target} PROPERTIES OUTPUT_NAME program)
 
 
 def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    backend, *words = sys.argv[1:]
-    paths = [source(word) for word in words]
+    parser = arguments(__doc__)
+    parser.add_argument("backend")
+    parser.add_argument("files", nargs="+")
+    words = parser.parse_args()
+    paths = [source(word) for word in words.files]
     target = target_of(paths)
-    file = ROOT / "build" / backend / "try" / target / "CMakeLists.txt"
+    file = ROOT / "build" / words.backend / "try" / target / "CMakeLists.txt"
     text = cmake_file(target, paths)
     if not file.exists() or file.read_text() != text:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import project
 
@@ -158,16 +157,20 @@ def watch(what, files, names):
 
 def main():
     project.program = "learn"
-    backend, jobs, *which = sys.argv[1:]
-    if which[0] == "exercise":
+    parser = project.arguments(__doc__)
+    for word in ("backend", "jobs", "place"):
+        parser.add_argument(word)
+    parser.add_argument("name", nargs="*")
+    words = parser.parse_args()
+    if words.place == "exercise":
         from exercises import choose, read_state
-        exercise = choose(which[1:], read_state())
+        exercise = choose(words.name, read_state())
         folders = [exercise.folder]
-        what = WatchExercise(backend, exercise.name, files := Files(folders))
+        what = WatchExercise(words.backend, exercise.name, files := Files(folders))
     else:
-        folder = ROOT / which[0] if (ROOT / which[0]).exists() else ROOT / "docs" / which[0]
+        folder = ROOT / words.place if (ROOT / words.place).exists() else ROOT / "docs" / words.place
         folders = [folder, ROOT / "common"]
-        what = Watch(backend, jobs, which[0], folder, files := Files(folders))
+        what = Watch(words.backend, words.jobs, words.place, folder, files := Files(folders))
     try:
         watch(what, files, " or ".join(f"{os.path.relpath(folder, ROOT)}/" for folder in folders))
     except KeyboardInterrupt:

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+export const BASE = process.env.SITE_BASE || '/' // where on its host the site begins
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 // Folders that hold nothing to read, and those of a reader's own work.
 const SKIPPED = /^(\..*|build|broken|node_modules|__pycache__|figures|site)$/
@@ -12,12 +13,13 @@ const LONGEST = 130_000 // bytes; a longer file is data, and a page of it would 
 /** A page's or a source's address below the site's base, as `a/b.html`; a folder's ends in `/`. */
 export function address(file) {
   const folder = fs.statSync(path.join(ROOT, file)).isDirectory()
-  if (folder) return `source/${file}/`
-  return file.endsWith('.md') ? pageName(file).replace(/\.md$/, '.html').replace(/index\.html$/, '') : `source/${file}.html`
+  const shown = file.replace(/(^|\/)\./g, '$1') // servers hide names that begin with a dot
+  if (folder) return `source/${shown}/`
+  return file.endsWith('.md') ? pageName(file).replace(/\.md$/, '.html').replace(/index\.html$/, '') : `source/${shown}.html`
 }
 
 /** The Markdown file that VitePress is to see in a page's place: a README is its folder's index. */
-export const pageName = (file) => file.replace(/(^|\/)README\.md$/, '$1index.md').replace(/^docs\/site\/source\//, 'source/')
+export const pageName = (file) => file.replace(/(^|\/)README\.md$/, '$1index.md')
 
 function walk(folder, wanted) {
   return fs.readdirSync(path.join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cooperative_groups/lanes.h>
-#include "simulator/cluster_functions.h"
 #include "device_functions.h"
+#include "simulator/cluster_functions.h"
 
 namespace cooperative_groups {
 

@@ -9,10 +9,10 @@
 #include <mutex>
 #include <numeric>
 
-#include "simulator/cluster_functions.h"
 #include "common/simulator/device/names.hpp"
 #include "common/simulator/device/report.hpp"
 #include "common/simulator/run/block.hpp"
+#include "simulator/cluster_functions.h"
 
 namespace simulator {
 

@@ -179,7 +179,6 @@ def stages():
         y = top + stage * 40
         fig.text(left - 12, y + 14, f"stage {stage}", 13, colors[stage], "end", middle=True)
     fig.text(left - 12, top + 3 * 40 + 28, "products", 13, TEXT, "end", middle=True)
-    start = left + 44
     # copies: tile t into stage t % 3, begun at turn t − 2 (the first two before the loop)
     bar(left, top, width + 30, "copy tile 0", colors[0])
     bar(left + 14, top + 40, width * 1.5, "copy tile 1", colors[1])

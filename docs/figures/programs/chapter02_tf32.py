@@ -93,8 +93,8 @@ def tf32_sums():
     fig.text(x0 + width + 10, y0 - 22, "each one rounds: up or down by", 12.5, GREEN, middle=True)
     fig.text(x0 + width + 10, y0 - 5, "chance, and most of it cancels", 12.5, GREEN, middle=True)
     for n in range(0, most, 64):
-        (x, y), (x2, y2) = at(n, 0), at(n + 64, 0)
-        fig.path(f"M{x:.1f} {y:.1f}L{x2:.1f} {at(0, 32)[1]:.1f}", PURPLE, 1.2)
+        (x, y), (x2, y2) = at(n, 0), at(n + 64, 32)
+        fig.path(f"M{x:.1f} {y:.1f}L{x2:.1f} {y2:.1f}", PURPLE, 1.2)
     fig.lines(x0 + width + 10, y0 - 92, ("step 3: short sums, each cut from 0", "on; their last bits are smaller", "(not to scale)"), 12.5, 17,
               color=PURPLE)
     fig.text(10, 280, "A sum whose last bit stays the same. Cut: n/2. Rounded: √(n/12), the spread of n errors of half a unit.",

@@ -121,7 +121,7 @@ def normal_quantiles(n):
 def scale():
     f = Figure(740, 276, "The softmax of eight typical scores, drawn from a standard deviation of 8: the largest gets nearly all of the weight;"
                " divided by the square root of 64 first, the weights are spread over the keys")
-    base, left = 208, 0
+    base = 208
     for x, factor, words in ((30, 8.0, "q·k as it is"), (400, 1.0, "q·k / √64")):
         f.text(x, 22, words, 14, bold=True)
         f.lines(x, 40, ["eight typical scores,", f"drawn from a standard deviation of {factor:g}"], 12, step=16)

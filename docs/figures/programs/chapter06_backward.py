@@ -1,5 +1,5 @@
 """The figures of chapter 06's part backward. Queries are blue, keys orange, sums green, pairs purple."""
-from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, SOLID, TEXT, Figure, figure
+from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PURPLE, SOLID, TEXT, Figure, figure
 
 N, S = 6, 30  # tiles of queries and of keys; pixels of one
 

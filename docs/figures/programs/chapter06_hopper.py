@@ -1,5 +1,5 @@
 """The figures of chapter 06's part hopper. Q is blue, K and V orange, S and the softmax purple, O green."""
-from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, SOLID, TEXT, Figure, figure
+from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, TEXT, Figure, figure
 
 
 def lane(f, y, name, color=TEXT, left=20):

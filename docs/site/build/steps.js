@@ -22,6 +22,9 @@ export function stepOf(page, number) {
   return steps()[folder]?.find((step) => step.number === number)
 }
 
+/** Has a page sections of steps? */
+export const hasSteps = (page) => Boolean(stepOf(page, 1))
+
 /** A line's pieces [text, class] with [text, has it changed?] laid over them. */
 function marked(tokens, pieces) {
   const cuts = []
@@ -58,7 +61,8 @@ function fragment(step) {
   const said = step.before
     ? `${step.code} lines of code changed since ${escape(path.basename(step.before))} (removed and added), and ${step.comments} that are comments or blank.`
     : ''
-  return `<p class="count">${said}</p><pre><code>${html}</code></pre>\n`
+  const name = `${escape(step.path)}, scrolls`
+  return `<p class="count">${said}</p><pre tabindex="0" role="region" aria-label="${name}"><code>${html}</code></pre>\n`
 }
 
 export function writeSteps(outDir) {

@@ -7,7 +7,7 @@ const TRACE = /<!-- trace (\w+) -->/g
 
 const figure = (_, name) =>
   exists(`docs/site/traces/${name}.json`)
-    ? `<div class="trace" data-trace="${name}"><p>The simulator has recorded this kernel, request by request.</p><button type="button">Step through it</button></div>\n`
+    ? `<Trace name="${name}" />\n`
     : ''
 
 export function comments(markdown) {

@@ -69,14 +69,3 @@ export function fileLines(file) {
   if (!files.has(file)) files.set(file, lines(text(file).replace(/\n$/, ''), languageOf(file)))
   return files.get(file)
 }
-
-const EMPTY = /<pre data-source="([^"]*)"><\/pre>/
-
-/** The place of a whole file on a page. It is filled when all else is done: Vue need not read the sources. */
-export const sourcePlace = (file) => `<pre data-source="${file}"></pre>`
-
-/** Fills it, with a number and an anchor for each line. */
-export const fillSource = (page) => page.replace(EMPTY, (_, file) => {
-  const rows = fileLines(file).map((line, n) => `<span class="row" id="L${n + 1}" data-n="${n + 1}">${html(line)}\n</span>`)
-  return `<pre class="numbered" tabindex="0"><code>${rows.join('')}</code></pre>`
-})

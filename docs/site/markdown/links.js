@@ -1,6 +1,6 @@
 // Links and pictures of the repository, as the site has them: pages, sources with highlighting, pictures with their size.
 import path from 'node:path'
-import { address, exists, ROOT, sources, target, text } from '../project.js'
+import { address, BASE, exists, ROOT, sources, target, text } from '../project.js'
 
 /** Where a page's text stands in the repository; VitePress renames a README to index. */
 export const pageOf = (env) => path.relative(ROOT, env.path).replace(/(^|\/)index\.md$/, '$1README.md')
@@ -27,11 +27,18 @@ function size(page, href) {
 
 export function links(markdown) {
   markdown.core.ruler.push('repository_links', ({ tokens, env }) => {
-    if (!env.path || env.path.includes('docs/site/source/') || path.relative(ROOT, env.path).startsWith('source/')) return
+    if (!env.path) return
     const page = pageOf(env)
     for (const token of tokens.flatMap((each) => each.children ?? [])) {
       const href = token.attrGet('href')
-      if (token.type === 'link_open' && !href.startsWith('#')) token.attrSet('href', follow(page, href))
+      if (token.type === 'link_open') {
+        const to = follow(page, href)
+        token.attrSet('href', to)
+        if (to.startsWith('/source/')) { // no page of VitePress's: the browser itself has to go there
+          token.attrSet('href', BASE + to.slice(1))
+          token.attrSet('target', '_self')
+        }
+      }
       if (token.type === 'image') {
         token.attrs.push(...size(page, token.attrGet('src')), ['loading', 'lazy'], ['decoding', 'async'])
       }

@@ -1,14 +1,9 @@
 // A chapter's "## Step N: …" becomes a section with the step's code in it: below the heading, and on a wide screen
-// beside the prose. client/step_code.js fills it when it is opened.
-import path from 'node:path'
+// beside the prose.
 import { stepOf } from '../build/steps.js'
 import { pageOf } from './links.js'
 
-const panel = (step) => {
-  const name = path.basename(step.path)
-  return `<details class="step-code" data-step="${step.path}"${step.before ? ' data-before' : ''}><summary>Code: ${name}</summary>` +
-    `<div class="step-code-body"><p><a href="${process.env.SITE_BASE || '/'}source/${step.path}.html">Open ${name} as a page</a></p></div></details>\n`
-}
+const panel = (step) => `<StepCode file="${step.path}"${step.before ? ' changes' : ''} />\n`
 
 export function stepSections(markdown) {
   markdown.core.ruler.push('step_sections', (state) => {

@@ -1,4 +1,6 @@
 // Chromium without a window, and pages that note what goes wrong on them.
+import fs from 'node:fs'
+import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import puppeteer from 'puppeteer-core'
 
@@ -17,9 +19,8 @@ export const launch = () =>
 export async function openTab(browser, viewport) {
   const tab = await browser.newPage()
   await tab.setViewport(viewport)
-  await tab.setCacheEnabled(false)
   const problems = []
-  const loaded = []
+  const loaded = new Set() // files of the site
   tab.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(`the console says: ${message.text()}`))
   tab.on('pageerror', (error) => problems.push(`a script fails: ${error.message}`))
   tab.on('requestfailed', (request) => problems.push(`${request.url()} fails: ${request.failure()?.errorText}`))
@@ -28,22 +29,24 @@ export async function openTab(browser, viewport) {
     if (protocol.startsWith('http') && origin !== process.env.SITE_URL) problems.push(`asks another host: ${request.url()}`)
   })
   tab.on('response', (response) => {
-    if (!response.ok()) problems.push(`${response.url()} answers ${response.status()}`)
-    loaded.push(response)
+    if (response.status() >= 400) problems.push(`${response.url()} answers ${response.status()}`)
+    const { protocol, pathname } = new URL(response.url())
+    if (protocol.startsWith('http') && response.request().resourceType() !== 'image') loaded.add(decodeURI(pathname).replace(/\/$/, '/index.html'))
   })
 
-  const weigh = async () => {
+  const weigh = () => {
     const sizes = { plain: 0, gzip: 0 }
-    for (const response of loaded) {
-      if (response.request().resourceType() === 'image' || !response.url().startsWith('http')) continue
-      const body = await response.buffer()
+    for (const file of loaded) {
+      const body = fs.readFileSync(path.join(process.env.SITE_DIR, file))
       sizes.plain += body.length
-      sizes.gzip += /\.woff2/.test(response.url()) ? body.length : gzipSync(body).length
+      sizes.gzip += gzipSync(body).length
     }
     return sizes
   }
   const visit = async (address, waitUntil = 'networkidle0') => {
-    problems.length = loaded.length = 0
+    await tab.goto('about:blank') // what the page before still loads is none of this one's
+    problems.length = 0
+    loaded.clear()
     await tab.goto(process.env.SITE_URL + address, { waitUntil })
     await tab.evaluate(() => document.fonts.ready)
   }

@@ -8,7 +8,8 @@ import { keyboard } from './keyboard.js'
 async function notFound(browser, fail) {
   const tab = await browser.newPage()
   const answer = await tab.goto(`${process.env.SITE_URL}/nothing.html`)
-  if (answer.status() !== 404 || !(await answer.text()).includes('There is no such page')) fail('/nothing.html', 'is not answered with the page for that')
+  const page = await tab.waitForSelector('.NotFound', { timeout: 5000 }).catch(() => null)
+  if (answer.status() !== 404 || !page) fail('/nothing.html', 'is not answered with the page for that')
   await tab.close()
   return 'a wrong address'
 }

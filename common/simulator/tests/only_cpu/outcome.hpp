@@ -8,9 +8,9 @@
 #include "common/data/device_buffer.hpp"
 #include "common/kernel/check.hpp"
 #include "common/simulator/check/checks.hpp"
-#include "common/simulator/run/order.hpp"
-#include "common/simulator/device/report.hpp"
 #include "common/simulator/check/spin_watch.hpp"
+#include "common/simulator/device/report.hpp"
+#include "common/simulator/run/order.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 

@@ -1,7 +1,11 @@
+import DefaultTheme from 'vitepress/theme-without-fonts'
 import 'katex/dist/katex.css'
-import Layout from './Layout.vue'
-import './base.css'
+import StepCode from '../../client/StepCode.vue'
+import Trace from '../../client/trace/Trace.vue'
 import './code.css'
-import './layout.css'
+import './steps.css'
 
-export default { Layout }
+export default {
+  extends: DefaultTheme,
+  enhanceApp: ({ app }) => app.component('StepCode', StepCode).component('Trace', Trace),
+}

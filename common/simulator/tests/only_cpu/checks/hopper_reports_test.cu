@@ -3,8 +3,8 @@
 #include "common/kernel/tma.cuh"
 #include "common/kernel/warpgroup.cuh"
 #include "common/kernel/wgmma.cuh"
-#include "common/simulator/tests/units/hopper.hpp"
 #include "common/simulator/tests/only_cpu/outcome.hpp"
+#include "common/simulator/tests/units/hopper.hpp"
 
 using namespace tutorial;
 

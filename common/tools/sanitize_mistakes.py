@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Which of compute-sanitizer's tools names each mistake that the simulator's checks name?
 
-usage: common/tools/sanitize_mistakes [CHAPTER...]    (after check_on_gpu build, with Ninja)
+usage: common/tools/sanitize_mistakes.py [CHAPTER...]    (after check_on_gpu build, with Ninja)
+
 For each mistake of these chapters, or of all, whose check is race, init, bounds or barrier: builds the chapter's tests
 with it, runs those that show it under each tool, and puts into sanitizers.csv of docs/results/<device> (RESULTS overrides
 the folder): "line" if the tool named a line of the changed file, "yes" if it reported something, "no" if it did not,
@@ -10,7 +11,6 @@ the folder): "line" if the tool named a line of the changed file, "yes" if it re
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -64,8 +64,11 @@ def rows(mistake):
                 for tool in TOOLS]
 
 
+parser = project.arguments(__doc__)
+parser.add_argument("chapters", nargs="*", type=project.find_ladder)
+words = parser.parse_args()
 WHEN = {name: project.origin()[name] for name in ("date", "commit")}
-wanted = [mistake for chapter in [project.find_ladder(word) for word in sys.argv[1:]] or chapters()
+wanted = [mistake for chapter in words.chapters or chapters()
           for mistake in mistakes_in(chapter) if mistake.field["check"] in ("race", "init", "bounds", "barrier")]
 with ThreadPoolExecutor(int(os.environ.get("JOBS", "6"))) as pool:
     found = [row for of_mistake in pool.map(rows, wanted) for row in of_mistake]
