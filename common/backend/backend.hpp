@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
+
+#include "common/kernel/step.hpp"
 
 namespace tutorial {
 
@@ -39,6 +42,9 @@ void switch_checks(bool on);
 void set_thread_order(uint64_t seed);  // of blocks and threads, shuffled; 0: the natural one
 /// A launch that runs longer is ended, with a report of where it is; 0: no limit.
 void set_launch_limit(double seconds);
+/// So is one that makes ten times as many accesses to global memory, of four bytes each, as its
+/// kernel should make in all; a kernel without an entry may make any number.
+void set_expected(std::vector<Asked> asked);
 /// So is one that makes more accesses to global memory than `most` says for the kernel's file and
 /// its name; 0: no limit.
 void set_access_limit(

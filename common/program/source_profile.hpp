@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "common/backend/profile.hpp"
+#include "common/kernel/step.hpp"
 
 namespace tutorial {
 
 /// Prints the profile of one step's kernels. `title` is its first line; `symbols` are the letters
 /// in the steps' headers (cost_model.hpp).
 void print_profile(const std::string& title, const std::vector<KernelProfile>& profiles,
-                   const std::map<std::string, double>& symbols);
+                   const std::vector<Asked>& asked, const std::map<std::string, double>& symbols);
 
 /// One line a kernel, for other programs.
 std::string profile_csv_heads();

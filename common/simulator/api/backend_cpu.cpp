@@ -48,6 +48,9 @@ void set_thread_order(uint64_t seed) {
 void set_launch_limit(double seconds) {
   simulator::set_launch_limit(seconds);
 }
+void set_expected(std::vector<Asked> asked) {
+  simulator::set_expected(std::move(asked));
+}
 void set_access_limit(std::function<double(const std::string&, const std::string&)> most) {
   simulator::set_access_limit(std::move(most));
 }

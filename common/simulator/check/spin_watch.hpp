@@ -9,6 +9,9 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
+
+#include "common/kernel/step.hpp"
 
 namespace simulator {
 
@@ -83,6 +86,11 @@ void set_patience(double seconds);
 double launch_limit();
 void set_launch_limit(double seconds);
 void launch_was_ended();
+
+/// How many accesses of global memory a launch of this kernel may make: ten times what is expected
+/// of it, or any number if this is 0.
+double access_limit(const std::string& kernel);
+void set_expected(std::vector<tutorial::Asked> asked);
 
 /// How many accesses of global memory a launch may make: what the function says for the file and
 /// the name of a kernel, or any number if it says 0.
