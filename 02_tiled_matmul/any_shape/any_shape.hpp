@@ -61,9 +61,6 @@ int64_t workspace_bytes(const ScaledProduct& product, const float* B);
 void tile_by_size_strided(const ScaledProduct& product, const float* A, const float* B, float* C,
                           int64_t ldb, cudaStream_t stream);
 
-/// Whether step 1 takes its small tile.
-bool takes_small_tile(int64_t M, int64_t N, int multiprocessors);
-
 /// Whether step 2 copies B.
 bool copy_pays(const ScaledProduct& product, const float* B);
 /// Step 2's copy of B, taken from the workspace: rows begin ⌈N/4⌉·4 floats apart. nullptr where too

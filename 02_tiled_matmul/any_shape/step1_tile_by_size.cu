@@ -147,11 +147,6 @@ constexpr double SMALL_TAKES = 1.05;
 
 }  // namespace
 
-bool takes_small_tile(int64_t M, int64_t N, int multiprocessors) {
-  return SMALL_TAKES * most_work<Small>(M, N, multiprocessors) <
-         most_work<Large>(M, N, multiprocessors);
-}
-
 // The rule for the tile: the one whose busiest multiprocessor is done earlier. That is the small
 // one where the large one leaves multiprocessors idle, from the start or at the end, or reaches far
 // over C's edge. And for the accesses: B and C each take the 16-byte path if they can.
@@ -164,7 +159,8 @@ void tile_by_size_strided(const ScaledProduct& product, const float* A, const fl
        {tile_by_size_large<true, false>, tile_by_size_large<true, true>}},
       {{tile_by_size_small<false, false>, tile_by_size_small<false, true>},
        {tile_by_size_small<true, false>, tile_by_size_small<true, true>}}};
-  const bool small = takes_small_tile(M, N, multiprocessors());
+  const bool small = SMALL_TAKES * most_work<Small>(M, N, multiprocessors()) <
+                     most_work<Large>(M, N, multiprocessors());
   const auto kernel = kernels[small][rows_are_aligned(B, ldb)][rows_are_aligned(C, N)];
   const int64_t blocks = small ? Small::blocks(M, N) : Large::blocks(M, N);
   const int threads = small ? Small::THREADS : Large::THREADS;

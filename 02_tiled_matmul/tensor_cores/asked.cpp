@@ -15,14 +15,11 @@ std::vector<Asked> by_padded_tiles(const Bf16Product& s, const bf16* A, const bf
   const int64_t LDA = copied ? ceil_div(s.K, CHUNK) * CHUNK : s.K;  // elements from row to row
   const int64_t LDB = copied ? ceil_div(s.N, CHUNK) * CHUNK : s.N;
   const int64_t PA = rows_are_aligned(A, s.K) ? 0 : 1, PB = rows_are_aligned(B, s.N) ? 0 : 1;
-  std::vector<Asked> asked = {
-      {.loads = 2 * (s.M * LDA * ceil_div(s.N, BN) + s.K * LDB * ceil_div(s.M, BM)),
-       .stores = E * s.M * s.N}};
-  if (copied)
-    asked.push_back({.kernel = "pad_rows",
-                     .loads = 2 * s.K * (PA * s.M + PB * s.N),
-                     .stores = 2 * (PA * s.M * LDA + PB * s.K * LDB)});
-  return asked;
+  return {{.loads = 2 * (s.M * LDA * ceil_div(s.N, BN) + s.K * LDB * ceil_div(s.M, BM)),
+           .stores = E * s.M * s.N},
+          {.kernel = "pad_rows",
+           .loads = 2 * s.K * (PA * s.M + PB * s.N),
+           .stores = 2 * (PA * s.M * LDA + PB * s.K * LDB)}};
 }
 
 }  // namespace

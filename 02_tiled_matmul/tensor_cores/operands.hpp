@@ -18,7 +18,7 @@ bool copies_pay(const Bf16Product& product, const bf16* A, const bf16* B);
 /// … and is the workspace large enough?
 bool are_copied(const Bf16Product& product, const bf16* A, const bf16* B, Workspace workspace);
 
-/// Copies what is not aligned into the workspace, where that is so.
+/// Copies what is not aligned into the workspace, if so.
 Operands aligned_operands(const Bf16Product& product, const bf16* A, const bf16* B,
                           Workspace workspace, cudaStream_t stream);
 

@@ -32,14 +32,14 @@ struct Tile {
                              // cols / thread_col_parts apart
 };
 
-/// What a launch of a step makes one of its kernels ask global memory for: bytes, of all threads
-/// and over all launches of the kernel.
+/// What a kernel asks global memory for where a launch of a step launches it: bytes, of all
+/// threads, and of all launches where it is launched several times.
 struct Asked {
-  const char* kernel = "";  // its name, without template arguments; "": the one with no other entry
+  const char* kernel = "";  // its name, without template arguments; "": any that has no other entry
   int64_t loads = 0, stores = 0;
 };
 
-/// The entry of this kernel; template arguments do not count. nullptr: there is none.
+/// The entry of this kernel, or nullptr; template arguments do not count.
 inline const Asked* find_asked(const std::vector<Asked>& asked, const std::string& kernel) {
   const std::string name = kernel.substr(0, kernel.find('<'));
   const Asked* of_others = nullptr;
@@ -50,27 +50,28 @@ inline const Asked* find_asked(const std::vector<Asked>& asked, const std::strin
   return of_others;
 }
 
-/// What says this of a launch, before it: a function with the launcher's own parameters, since all
-/// that decides what is asked for is among them. The simulator's counts are held against it: by the
-/// tests, by --profile, and to end a kernel that makes ten times as many accesses.
+/// A function that says this of a step's kernels. It has the launcher's own parameters, since all
+/// that decides what they ask for is among them; and it launches nothing. The tests compare with it
+/// what the simulator counts, and so does --profile; and a kernel that makes ten times as many
+/// accesses is ended.
 template <class Launcher>
-struct AskedBefore;
+struct AsksOf;
 template <class... Parameters>
-struct AskedBefore<void(Parameters...)> {
+struct AsksOf<void(Parameters...)> {
   using Function = std::vector<Asked>(Parameters...);
 };
 template <class Launcher>
-using Asks = typename AskedBefore<Launcher>::Function;
+using Asks = typename AsksOf<Launcher>::Function;
 
 template <class Launcher>
 struct Step {
   const char* name = "";  // as in --kernel, and the launcher's name
   Launcher* launch = nullptr;
-  Asks<Launcher>* asked = nullptr;
-  const char* idea = "";   // the one new idea, a few words
-  Tile tile = {};          // how the output is divided
-  const char* needs = "";  // what hardware it cannot run without: "" or, say, "sm_90a"
-  unsigned features = 0;   // flags that the chapter defines, for what only some of its steps can do
+  Asks<Launcher>* asked = nullptr;  // of global memory
+  const char* idea = "";            // the one new idea, a few words
+  Tile tile = {};                   // how the output is divided
+  const char* needs = "";           // what hardware it cannot run without: "" or, say, "sm_90a"
+  unsigned features = 0;  // flags that the chapter defines, for what only some of its steps can do
 };
 
 }  // namespace tutorial

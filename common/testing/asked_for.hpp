@@ -17,14 +17,17 @@ struct Allowance {
   int64_t less = 0, more = 0;
 };
 
-/// Compares what each kernel that `launch` launches asks global memory for with `asked`, which
-/// names no others. Skips the test on a GPU, where nothing is counted.
+/// Compares what each kernel that `launch` launches asks global memory for with `asked`: a
+/// kernel without an entry is a failure. Skips the test on a GPU, where nothing is counted.
 void check_asked_for(const std::vector<Asked>& asked, const std::function<void()>& launch,
                      Allowance loads = {}, Allowance stores = {});
 /// The same of a step: `call` calls the function that it is given, the step's launcher or its
 /// `asked`, with all that a launcher takes.
-template <class Launcher, class Call>
-void check_asked_for(const Step<Launcher>& step, const Call& call, Allowance loads = {},
+template <class AnyStep, class Call>
+requires requires(const AnyStep& step) {
+  step.asked;
+}
+void check_asked_for(const AnyStep& step, const Call& call, Allowance loads = {},
                      Allowance stores = {}) {
   check_asked_for(
       call(step.asked), [&] { call(step.launch); }, loads, stores);
