@@ -20,7 +20,8 @@ Mask fetched_mask(const MaskedBmm& p) {
 
 std::vector<Asked> bmm_then_fill_asks(const MaskedBmm& p, const float*, const float*, float*) {
   const int64_t B = p.batch, M = p.M, N = p.N, K = p.K;
-  const int64_t masked = B / p.masks() * std::ranges::count(fetched_mask(p).keep, 0);
+  const int64_t times = p.mask_per_batch ? 1 : B;
+  const int64_t masked = times * std::ranges::count(fetched_mask(p).keep, 0);
   return {{.kernel = "batched_product",
            .loads = 4 * B * K * (M * ceil_div(N, 128) + N * ceil_div(M, 128)),
            .stores = 4 * B * M * N},

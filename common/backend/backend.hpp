@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,10 +44,6 @@ void set_launch_limit(double seconds);
 /// So is one that makes ten times as many accesses to global memory, of four bytes each, as its
 /// kernel should make in all; a kernel without an entry may make any number.
 void set_expected(std::vector<Asked> asked);
-/// So is one that makes more accesses to global memory than `most` says for the kernel's file and
-/// its name; 0: no limit.
-void set_access_limit(
-    std::function<double(const std::string& path, const std::string& kernel)> most);
 
 /// "race, step1_shared_tile.cu:35": what such a backend found wrong with the last launch that
 /// failed; its report has been printed. "" on a GPU.

@@ -93,7 +93,6 @@ void switch_checks(bool) {}
 void set_thread_order(uint64_t) {}
 void set_launch_limit(double) {}
 void set_expected(std::vector<Asked>) {}
-void set_access_limit(std::function<double(const std::string&, const std::string&)>) {}
 std::string last_finding() {
   return "";
 }

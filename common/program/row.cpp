@@ -58,8 +58,7 @@ void keep_profiles(const Run& run, std::vector<KernelProfile> profiles,
                    const std::vector<Asked>& asked, Result& result) {
   const std::string sizes = sizes_text(run.options);
   if (run.options.run.profile && !result.is_vendor)
-    print_profile("profile of " + result.name + " · " + sizes, profiles, asked,
-                  run.problem.symbols);
+    print_profile("profile of " + result.name + " · " + sizes, profiles, asked);
   std::string& csv = run.outcome.profile_csv;
   if (csv.empty()) csv = profile_csv_heads();
   csv += profile_csv_lines(run.options.usage.program, sizes, result.name, profiles);

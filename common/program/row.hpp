@@ -77,7 +77,6 @@ struct Problem {
   std::string device, line;  // as the program's head shows them
   Cost cost = {};
   std::vector<int64_t> output_shape = {};
-  std::map<std::string, double> symbols = {};  // of the formulas in the steps' headers
 };
 
 /// What the rows left behind so far.

@@ -6,7 +6,6 @@
 
 #include "common/data/files.hpp"
 #include "common/data/text.hpp"
-#include "common/program/cost_model.hpp"
 
 namespace tutorial {
 namespace {
@@ -141,27 +140,10 @@ void print_asked(const KernelProfile& profile, const std::vector<Asked>& asked) 
   compare("stores", by->stores, profile.total.stores.bytes);
 }
 
-/// How far what was counted is from what the step's header says.
-void print_model(const KernelProfile& profile, const std::map<std::string, double>& symbols) {
-  const std::optional<CostModel> model = read_cost_model(profile.path, profile.kernel);
-  if (!model) return;
-  const auto compare = [&](const char* what, const std::string& formula, int64_t counted) {
-    const double stated = evaluate(formula, symbols) * static_cast<double>(profile.launches);
-    std::cout << "  " << what << ": " << formula << " = " << with_prefix(stated, "B")
-              << ", counted " << with_prefix(static_cast<double>(counted), "B");
-    if (stated > 0)
-      std::cout << formatted(" (%+.1f %%)", 100 * (static_cast<double>(counted) / stated - 1));
-    std::cout << '\n';
-  };
-  std::cout << "what " << base_name(profile.path) << " says that it asks for\n";
-  compare("loads", model->loads, profile.total.loads.bytes);
-  compare("stores", model->stores, profile.total.stores.bytes);
-}
-
 }  // namespace
 
 void print_profile(const std::string& title, const std::vector<KernelProfile>& profiles,
-                   const std::vector<Asked>& asked, const std::map<std::string, double>& symbols) {
+                   const std::vector<Asked>& asked) {
   std::cout << '\n' << title << '\n';
   if (profiles.empty()) std::cout << "no kernel of ours ran\n";
   for (const KernelProfile& profile : profiles) {
@@ -177,10 +159,7 @@ void print_profile(const std::string& title, const std::vector<KernelProfile>& p
     }
     std::cout << "in all\n";
     for (const auto& [row, words] : rows_of(profile.total)) std::cout << row << '\n';
-    if (asked.empty())
-      print_model(profile, symbols);
-    else
-      print_asked(profile, asked);
+    print_asked(profile, asked);
   }
   std::cout << std::flush;
 }

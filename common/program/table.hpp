@@ -17,10 +17,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -55,9 +53,6 @@ class Table {
   /// and the output are counted, and `scratch_bytes` more.
   void problem(const std::string& line, Cost cost, std::vector<int64_t> output,
                double scratch_bytes = 0);
-  /// What the letters in the steps' headers stand for, for --profile
-  /// (common/program/cost_model.hpp).
-  void symbols(const std::map<std::string, int64_t>& values);
   /// A line printed before or below the table.
   void say(const std::string& line);
   void note(const std::string& line);
@@ -72,10 +67,7 @@ class Table {
   Launched launch(const Step<Launcher>& step, const Call& call,
                   std::function<void(float*)> before = {}) {
     Row row = row_of<float>(step, call, std::move(before));
-    if constexpr (std::is_invocable_v<Call, float*>)
-      row.launch = call;
-    else
-      row.launch = [=, launch = step.launch](float* out) { call(launch, out); };
+    row.launch = [=, launch = step.launch](float* out) { call(launch, out); };
     return launch_selected(row);
   }
   /// The same for a step whose output is bf16; what comes back is widened to float32.
@@ -83,10 +75,7 @@ class Table {
   Launched launch_bf16(const Step<Launcher>& step, const Call& call,
                        std::function<void(float*)> before = {}) {
     Row row = row_of<__nv_bfloat16>(step, call, std::move(before));
-    if constexpr (std::is_invocable_v<Call, __nv_bfloat16*>)
-      row.launch_bf16 = call;
-    else
-      row.launch_bf16 = [=, launch = step.launch](__nv_bfloat16* out) { call(launch, out); };
+    row.launch_bf16 = [=, launch = step.launch](__nv_bfloat16* out) { call(launch, out); };
     return launch_selected(row);
   }
   /// A row that is no step of the list, or one of its stages.
@@ -121,9 +110,8 @@ class Table {
                     std::function<void(float*)> before) {
     Row row = {
         .name = step.name, .tile = step.tile, .needs = step.needs, .before = std::move(before)};
-    if constexpr (!std::is_invocable_v<Call, Element*>)
-      if (step.asked != nullptr)
-        row.asked = [=, asked = step.asked] { return call(asked, static_cast<Element*>(nullptr)); };
+    if (step.asked != nullptr)
+      row.asked = [=, asked = step.asked] { return call(asked, static_cast<Element*>(nullptr)); };
     return row;
   }
   Launched launch_selected(const Row& row);

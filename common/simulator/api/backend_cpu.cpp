@@ -51,9 +51,6 @@ void set_launch_limit(double seconds) {
 void set_expected(std::vector<Asked> asked) {
   simulator::set_expected(std::move(asked));
 }
-void set_access_limit(std::function<double(const std::string&, const std::string&)> most) {
-  simulator::set_access_limit(std::move(most));
-}
 std::string last_finding() {
   return simulator::last_finding();
 }

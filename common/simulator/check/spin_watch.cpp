@@ -16,7 +16,6 @@ std::atomic<double> seconds_of_patience = 20;
 std::atomic<double> seconds_of_launch = 0;
 std::atomic<bool> one_was_ended = false;
 std::vector<tutorial::Asked> expected;
-AccessLimit limit_of_accesses;
 
 std::mutex list_mutex;
 std::vector<Progress*> list;  // of all workers
@@ -137,13 +136,6 @@ double access_limit(const std::string& kernel) {
 }
 void set_expected(std::vector<tutorial::Asked> asked) {
   expected = std::move(asked);
-}
-
-double access_limit(const std::string& path, const std::string& kernel) {
-  return limit_of_accesses ? limit_of_accesses(path, kernel) : 0;
-}
-void set_access_limit(AccessLimit limit) {
-  limit_of_accesses = std::move(limit);
 }
 
 }  // namespace simulator

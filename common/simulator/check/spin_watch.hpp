@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -91,11 +90,5 @@ void launch_was_ended();
 /// of it, or any number if this is 0.
 double access_limit(const std::string& kernel);
 void set_expected(std::vector<tutorial::Asked> asked);
-
-/// How many accesses of global memory a launch may make: what the function says for the file and
-/// the name of a kernel, or any number if it says 0.
-using AccessLimit = std::function<double(const std::string& path, const std::string& kernel)>;
-double access_limit(const std::string& path, const std::string& kernel);
-void set_access_limit(AccessLimit limit);
 
 }  // namespace simulator

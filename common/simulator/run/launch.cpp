@@ -44,9 +44,7 @@ class Pool {
         if (workers_[i]) watches_[i].look(*workers_[i], time);
         seconds = std::max(seconds, watches_[i].seconds(time));
       }
-      if (!limit) limit = access_limit(grid.launch.kernel);
-      if (*limit == 0)
-        limit = access_limit(source_place(grid.launch.address).path, grid.launch.kernel);
+      if (!limit) limit = access_limit(kernel_name(grid.launch.address, grid.launch.kernel));
       const uint64_t made = accesses() - before;
       if (*limit > 0 && static_cast<double>(made) > *limit)
         end_launch("it has made " + std::to_string(made) +
