@@ -20,13 +20,21 @@ using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64
 
 Launcher uncoalesced, coalesced;
 
+/// Two floats for each product, and C once.
+inline std::vector<Asked> two_a_product(const float*, const float*, float*, int64_t M, int64_t N,
+                                        int64_t K) {
+  return {{.loads = 8 * M * N * K, .stores = 4 * M * N}};
+}
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "uncoalesced",
      .launch = uncoalesced,
+     .asked = two_a_product,
      .idea = "a thread for each element, x counts rows (slow on purpose)",
      .tile = {.rows = 32, .cols = 8, .x_down = true}},
     {.name = "coalesced",
      .launch = coalesced,
+     .asked = two_a_product,
      .idea = "x counts columns: a warp reads whole sectors",
      .tile = {.rows = 8, .cols = 32}},
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/compare/compare.hpp"
+#include "common/kernel/grid.hpp"
 #include "common/kernel/step.hpp"
 
 namespace tutorial::tiled_matmul {
@@ -24,25 +25,36 @@ inline constexpr Tile SPLIT_PATCH = {
 
 Launcher shared_tile, register_tile, conflict_free, vectorised, pipelined;
 
+/// In tiles of BM × BN elements of C: each reads its rows of A and its columns of B.
+template <int BM, int BN>
+std::vector<Asked> by_tiles(const float*, const float*, float*, int64_t M, int64_t N, int64_t K) {
+  return {{.loads = 4 * K * (M * ceil_div(N, BN) + N * ceil_div(M, BM)), .stores = 4 * M * N}};
+}
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "shared_tile",
      .launch = shared_tile,
+     .asked = by_tiles<16, 16>,
      .idea = "the block shares a tile of A and one of B",
      .tile = {.rows = 16, .cols = 16}},
     {.name = "register_tile",
      .launch = register_tile,
+     .asked = by_tiles<128, 128>,
      .idea = "8×8 elements of C a thread, in registers",
      .tile = {.rows = 128, .cols = 128, .thread_rows = 8, .thread_cols = 8}},
     {.name = "conflict_free",
      .launch = conflict_free,
+     .asked = by_tiles<128, 128>,
      .idea = "shared memory is read 16 bytes at a time, without conflicts",
      .tile = SPLIT_PATCH},
     {.name = "vectorised",
      .launch = vectorised,
+     .asked = by_tiles<128, 128>,
      .idea = "global memory is read and written 16 bytes at a time, too",
      .tile = SPLIT_PATCH},
     {.name = "pipelined",
      .launch = pipelined,
+     .asked = by_tiles<128, 128>,
      .idea = "the next tiles come while these are multiplied",
      .tile = SPLIT_PATCH},
 };

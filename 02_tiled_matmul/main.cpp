@@ -23,7 +23,6 @@ int main(int argc, char** argv) try {
   Input &input_a = options.input("a"), &input_b = options.input("b");
 
   Table table(options);
-  table.symbols({{"M", M}, {"N", N}, {"K", K}});
   const double m = M, n = N, k = K;
   const int64_t bytes = any_shape::workspace_bytes({M, N, K}, /*B=*/nullptr);  // of the goal, below
   table.problem("C[" + shape_text({M, N}) + "] = A[" + shape_text({M, K}) + "] · B[" +
@@ -46,7 +45,7 @@ int main(int argc, char** argv) try {
   // A launch gives no row where the step is not selected or fails; add() times a row that is right.
   const float *a = input_a.device(), *b = input_b.device();
   for (const auto& step : steps)
-    if (auto row = table.launch(step, [&](float* C) { step.launch(a, b, C, M, N, K); }))
+    if (auto row = table.launch(step, [&](auto run, float* C) { return run(a, b, C, M, N, K); }))
       table.add(row, check(row));
   DeviceBuffer<std::byte> memory(bytes);
   const auto goal = [&](float* C) {

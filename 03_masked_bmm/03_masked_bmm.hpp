@@ -50,26 +50,33 @@ struct MaskedBmm {
 using Launcher = void(const MaskedBmm& problem, const float* A, const float* B, float* C);
 Launcher bmm_then_fill, three_level_mask, whole_sectors, wide_copies, four_blocks;
 
+Asks<Launcher> bmm_then_fill_asks, by_live_blocks, by_half_blocks;
+
 inline constexpr Tile PATCH_A_THREAD = {
     .rows = BLOCK, .cols = BLOCK, .thread_rows = PATCH, .thread_cols = PATCH};
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "bmm_then_fill",
      .launch = bmm_then_fill,
+     .asked = bmm_then_fill_asks,
      .idea = "the product, then a kernel that fills",
      .tile = PATCH_A_THREAD},
     {.name = "three_level_mask",
      .launch = three_level_mask,
+     .asked = by_live_blocks,
      .idea = "skip blocks and threads, mask the rest",
      .tile = PATCH_A_THREAD},
     {.name = "whole_sectors",
      .launch = whole_sectors,
+     .asked = by_live_blocks,
      .idea = "stores of 16 bytes that fill whole sectors"},
     {.name = "wide_copies",
      .launch = wide_copies,
+     .asked = by_live_blocks,
      .idea = "16 bytes at a time to shared memory, past the registers"},
     {.name = "four_blocks",
      .launch = four_blocks,
+     .asked = by_half_blocks,
      .idea = "half the tile, so that four blocks share a multiprocessor"},
 };
 
@@ -79,6 +86,7 @@ void masked_fill(const MaskedBmm& problem, float* C);
 /// What the steps from 2 on read: block_mask and thread_mask from the element mask
 /// (coarse_masks.cu).
 void build_coarse_masks(const MaskedBmm& problem, Kept* block_mask, Kept* thread_mask);
+std::vector<Asked> coarse_masks_ask(const MaskedBmm& problem);
 
 // ---- the reference (reference.cpp)
 

@@ -43,13 +43,14 @@ int main(int argc, char** argv) try {
           .name = "coarse_masks",
           .launch = build_masks,
           .before = [&](float*) { device.block_mask.poison(), device.thread_mask.poison(); },
+          .asked = [&] { return coarse_masks_ask(p); },
           .shape = {1},  // the result is the two masks, not a float tensor
           .cost = {.bytes = masks_bytes},
           .is_stage = true,
       });
       if (row) table.add(row, check_coarse_masks(p, mask, device));
     }
-    if (auto row = table.launch(step, [&](float* C) { step.launch(p, a, b, C); }))
+    if (auto row = table.launch(step, [&](auto run, float* C) { return run(p, a, b, C); }))
       table.add(row, check(row));
   }
 

@@ -42,13 +42,6 @@ void announce(Table& table, const Options& options, const MaskedProblem& problem
   const int64_t kept = std::ranges::count(mask.keep, 1) * (mask.per_batch ? 1 : p.batch);
   const Skipped skipped = count_skipped(p, coarse_mask_reference(mask, p.M, p.N, BLOCK),
                                         coarse_mask_reference(mask, p.M, p.N, PATCH));
-  table.symbols({{"B", p.batch},
-                 {"M", p.M},
-                 {"N", p.N},
-                 {"K", p.K},
-                 {"masks", p.masks()},
-                 {"masked", outputs - kept},
-                 {"live", skipped.live_blocks()}});
 
   // The work that no program can avoid: the products that are kept, the inputs once, all of C once.
   const double mask_bytes = static_cast<double>(mask.keep.size());

@@ -1,5 +1,6 @@
 #include "skipped.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace tutorial::masked_bmm {
@@ -39,6 +40,23 @@ Skipped count_skipped(const MaskedBmm& p, std::span<const Kept> block_mask,
     }
   }
   return skipped;
+}
+
+LiveBlocks live_blocks(const MaskedBmm& p, const Mask& mask, int64_t tile_rows) {
+  const std::vector<Kept> kept = coarse_mask_reference(mask, p.M, p.N, BLOCK);
+  const int64_t down = ceil_div(p.M, BLOCK), across = ceil_div(p.N, BLOCK);
+  const int64_t times = p.mask_per_batch ? 1 : p.batch;
+  LiveBlocks live;
+  for (int64_t i = 0; i < p.masks() * down * across; ++i) {
+    if (kept[i] == Kept::none) continue;
+    live.count += times;
+    const int64_t block = i % (down * across);
+    const int64_t rows = std::min<int64_t>(p.M - block / across * BLOCK, BLOCK);
+    const int64_t cols = std::min<int64_t>(p.N - block % across * BLOCK, BLOCK);
+    const int64_t read = rows + ceil_div(rows, tile_rows) * cols;
+    live.beyond_edges += times * (BLOCK + BLOCK / tile_rows * BLOCK - read);
+  }
+  return live;
 }
 
 std::string share(int64_t part, int64_t whole) {

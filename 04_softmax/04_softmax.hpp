@@ -42,9 +42,21 @@ void warp_per_row_on(const float* x, float* y, int64_t rows, int64_t cols, cudaS
 inline constexpr Tile ROW_A_BLOCK = {
     .rows = 1, .cols = WHOLE_ROW, .thread_rows = 0, .x_down = true};
 
+/// y is written once, and x read so often. Where no step has room to keep a row, online reads it.
+inline std::vector<Asked> reads_three_times(const float*, float*, int64_t rows, int64_t cols) {
+  return {{.loads = 12 * rows * cols, .stores = 4 * rows * cols}};
+}
+inline std::vector<Asked> reads_twice(const float*, float*, int64_t rows, int64_t cols) {
+  return {{.kernel = "online_kernel", .loads = 8 * rows * cols, .stores = 4 * rows * cols}};
+}
+inline std::vector<Asked> reads_once(const float* x, float* y, int64_t rows, int64_t cols) {
+  return {{.loads = 4 * rows * cols, .stores = 4 * rows * cols}, reads_twice(x, y, rows, cols)[0]};
+}
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "thread_per_row",
      .launch = thread_per_row,
+     .asked = reads_three_times,
      .idea = "a thread walks its row three times (slow on purpose)",
      .tile = {.rows = 256,
               .cols = WHOLE_ROW,
@@ -53,18 +65,22 @@ inline const std::vector<Step<Launcher>> steps = {
               .x_down = true}},
     {.name = "block_per_row",
      .launch = block_per_row,
+     .asked = reads_three_times,
      .idea = "a block shares a row; shuffles join its threads",
      .tile = ROW_A_BLOCK},
     {.name = "online",
      .launch = online,
+     .asked = reads_twice,
      .idea = "maximum and sum in one pass",
      .tile = ROW_A_BLOCK},
     {.name = "row_on_chip",
      .launch = row_on_chip,
+     .asked = reads_once,
      .idea = "the row stays in registers: each element is read once",
      .tile = ROW_A_BLOCK},
     {.name = "warp_per_row",
      .launch = warp_per_row,
+     .asked = reads_once,
      .idea = "a short row belongs to a warp: no barrier"},
 };
 

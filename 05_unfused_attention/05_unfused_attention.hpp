@@ -77,14 +77,25 @@ using Launcher = void(const Attention& attention, const float* qkv, StageWorkspa
                       float* out);
 Launcher unfused, fused_softmax, strided, row_in_registers;
 
+/// The kernels of all stages and steps.
+Asks<Launcher> kernels_ask;
+
 inline const std::vector<Step<Launcher>> steps = {
-    {.name = "unfused", .launch = unfused, .idea = "six stages, S and P written and read again"},
+    {.name = "unfused",
+     .launch = unfused,
+     .asked = kernels_ask,
+     .idea = "six stages, S and P written and read again"},
     {.name = "fused_softmax",
      .launch = fused_softmax,
+     .asked = kernels_ask,
      .idea = "scale, mask and softmax in one kernel"},
-    {.name = "strided", .launch = strided, .idea = "cuBLAS reads qkv and writes out as they lie"},
+    {.name = "strided",
+     .launch = strided,
+     .asked = kernels_ask,
+     .idea = "cuBLAS reads qkv and writes out as they lie"},
     {.name = "row_in_registers",
      .launch = row_in_registers,
+     .asked = kernels_ask,
      .idea = "scale in the product; softmax in place, a row read once"},
 };
 
@@ -131,6 +142,11 @@ void strided_values(const Attention& attention, const CublasHandle& blas, const 
 /// Step 4: masks the scores of a strip and takes the softmax of each row, in place.
 void masked_softmax(const Attention& attention, const Strip& strip, float* scores,
                     cudaStream_t stream = nullptr);
+/// So many keys of a row at most fit into a warp's registers there.
+inline constexpr int64_t MOST_KEYS_IN_REGISTERS = 1024;
+/// What its kernels ask for, of all of these strips.
+std::vector<Asked> masked_softmax_asks(const Attention& attention,
+                                       const std::vector<Strip>& strips);
 
 // ---- the reference, in double (reference.cpp). `rows` picks the rows to compute, counted over the
 // whole output; the bounds are those of float32 kernels, and of TF32 products where attention.tf32.

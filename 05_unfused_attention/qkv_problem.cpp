@@ -64,7 +64,6 @@ void announce(Table& table, const Attention& a, double more_bytes) {
   const double C = static_cast<double>(a.C), T = static_cast<double>(a.T);
   const double pairs = tokens * (a.causal ? (T + 1) / 2 : T);
   const double stage_output = 4 * tokens * static_cast<double>(a.NH) * T;
-  table.symbols({{"B", a.B}, {"T", a.T}, {"C", a.C}, {"NH", a.NH}, {"seen", a.seen()}});
   table.problem("out (" + std::to_string(a.B) + ", " + std::to_string(a.T) + ", " +
                     std::to_string(a.C) + ") = " + (a.causal ? "causal" : "full") +
                     " attention of qkv, " + std::to_string(a.NH) + " heads of " +

@@ -177,10 +177,13 @@ std::vector<Stage> stages_above(const Step<Launcher>& step, const Attention& att
                                 StageWorkspace& workspace, uint64_t seed) {
   const Of of{attention, qkv, workspace, seed};
   if (attention.elements() == 0) return {};
-  if (step.launch == &unfused) return six_stages(of);
-  if (step.launch == &fused_softmax) return {fused_stage(of)};
-  if (step.launch == &row_in_registers) return {stage_in_registers(of)};
-  return {};
+  std::vector<Stage> stages;
+  if (step.launch == &unfused) stages = six_stages(of);
+  if (step.launch == &fused_softmax) stages = {fused_stage(of)};
+  if (step.launch == &row_in_registers) stages = {stage_in_registers(of)};
+  for (Stage& stage : stages)
+    stage.row.asked = [of] { return kernels_ask(of.a, nullptr, of.w, nullptr); };
+  return stages;
 }
 
 }  // namespace tutorial::unfused_attention

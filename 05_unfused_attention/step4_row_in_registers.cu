@@ -4,11 +4,11 @@
 // FLOP            4 a seen score: maximum; subtract, exp, add; and a multiplication
 // global memory   8 bytes a seen score and 4 a masked one, the least there is
 // asked for by softmax_in_registers
-//                 loads 4·seen/launches bytes (up to 12 a row more, where rows are read 16 bytes at
-//                 a time), stores 4·written/launches bytes; `written` are the seen scores and the
-//                 masked ones that the next product reads
+//                 loads 4·seen bytes (up to 12 a row more, where rows are read 16 bytes at a time),
+//                 stores 4·written bytes; `written` are the seen scores and the masked ones that
+//                 the next product reads
 // asked for by softmax_again
-//                 loads 12·seen/launches bytes, stores 4·written/launches bytes
+//                 loads 12·seen bytes, stores 4·written bytes
 // shared memory   none; softmax_again 2 floats a warp
 // block           block_size threads, but not more than 256, a row for each warp; softmax_again:
 //                 block_size threads, 1 row
@@ -144,7 +144,7 @@ void masked_softmax(const Attention& a, const Strip& strip, float* scores, cudaS
   if (strip.keys <= 256) return launch<8>(a, strip, scores, stream);
   if (strip.keys <= 512) return launch<16>(a, strip, scores, stream);
   if (strip.keys <= 768) return launch<24>(a, strip, scores, stream);
-  if (strip.keys <= 1024) return launch<32>(a, strip, scores, stream);
+  if (strip.keys <= MOST_KEYS_IN_REGISTERS) return launch<32>(a, strip, scores, stream);
   launch_again(a, strip, scores, stream);
 }
 

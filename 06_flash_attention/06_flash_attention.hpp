@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "common/compare/compare.hpp"
+#include "common/kernel/grid.hpp"
 #include "common/kernel/step.hpp"
 
 namespace tutorial::flash_attention {
@@ -71,34 +72,61 @@ Launcher kv_outer, q_outer, vector_reads, score_patch, output_patch, square_patc
 void q_outer_on(const Attention& shape, const float* q, const float* k, const float* v, float* out,
                 float* lse, cudaStream_t stream);
 
+/// How many keys a causal mask hides from all queries of a tile, in all tiles of Br queries and Bc
+/// keys of a head: they are read neither in K nor in V. `whole`: what is read of a last tile that
+/// has fewer keys is as long as another's.
+int64_t hidden_keys(const Attention& shape, int64_t Br, int64_t Bc, bool whole = false);
+
+/// In tiles of Br queries and 32 keys: each tile of queries reads all keys that it sees.
+template <int Br, class... Rest>
+std::vector<Asked> by_tiles(const Attention& s, Rest...) {
+  Asked asked = {.loads = 4 * s.B * s.NH * s.HS * (s.Tq + 2 * s.Tk * ceil_div(s.Tq, Br)),
+                 .stores = 4 * s.B * s.NH * s.Tq * (s.HS + 1)};
+  asked.loads -= 8 * s.B * s.NH * s.HS * hidden_keys(s, Br, 32);
+  return {asked};
+}
+Asks<Launcher> kv_outer_asks, by_tiles_for_head_size;
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "kv_outer",
      .launch = kv_outer,
+     .asked = kv_outer_asks,
      .idea = "a tile of S at a time; O, m, l go through global memory (FlashAttention 1)"},
     {.name = "q_outer",
      .launch = q_outer,
+     .asked = by_tiles<32>,
      .idea = "queries outside: O, m, l stay on the chip (FlashAttention 2)"},
     {.name = "vector_reads",
      .launch = vector_reads,
+     .asked = by_tiles<32>,
      .idea = "reads of 16 bytes for S; smaller heads are padded to 64"},
     {.name = "score_patch",
      .launch = score_patch,
+     .asked = by_tiles<32>,
      .idea = "1×4 scores a thread: 8 lanes share a row, where 32 did"},
-    {.name = "output_patch", .launch = output_patch, .idea = "O in registers: 1×8 of it a thread"},
+    {.name = "output_patch",
+     .launch = output_patch,
+     .asked = by_tiles<32>,
+     .idea = "O in registers: 1×8 of it a thread"},
     {.name = "square_patch",
      .launch = square_patch,
+     .asked = by_tiles<64>,
      .idea = "four rows a thread: 4×4 of S and 4×8 of O"},
     {.name = "any_head_size",
      .launch = any_head_size,
+     .asked = by_tiles_for_head_size,
      .idea = "a template: tiles for head sizes up to 32, 64 and 128"},
     {.name = "longest_first",
      .launch = longest_first,
+     .asked = by_tiles_for_head_size,
      .idea = "the blocks with the most keys start first"},
     {.name = "mask_at_edges",
      .launch = mask_at_edges,
+     .asked = by_tiles_for_head_size,
      .idea = "the mask is asked only on the diagonal and in the last tile"},
     {.name = "two_buffers",
      .launch = two_buffers,
+     .asked = by_tiles_for_head_size,
      .idea = "K and V arrive while the products before them are computed"},
 };
 

@@ -39,11 +39,6 @@ Attention without_elements(Attention shape) {
   return shape;
 }
 
-std::map<std::string, int64_t> symbols_of(const Attention& shape) {
-  return {{"B", shape.B},   {"NH", shape.NH}, {"NH_kv", shape.NH_kv},
-          {"Tq", shape.Tq}, {"Tk", shape.Tk}, {"HS", shape.HS}};
-}
-
 double visible_pairs(const Attention& shape) {
   const double Tq = shape.Tq, Tk = shape.Tk;
   if (!shape.causal) return Tq * Tk;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,9 +20,6 @@ Attention attention_of(const Options& options);
 
 /// The problem without its elements: of it a launcher only says whether it can do it.
 Attention without_elements(Attention shape);
-
-/// What the letters in the steps' headers stand for.
-std::map<std::string, int64_t> symbols_of(const Attention& shape);
 
 /// How many pairs (query, key) of a head are not masked.
 double visible_pairs(const Attention& shape);

@@ -22,8 +22,6 @@ int main(int argc, char** argv) try {
   table.require_a_step(steps, [&](Launcher* launch) {
     launch(without_elements(shape), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
   });
-  table.symbols(symbols_of(shape));
-  table.symbols({{"Br", shape.HS > 64 ? 32 : shape.HS > 32 ? 64 : 128}});  // of steps 7 to 10
   const std::string no_chapter_05 = options.compares() ? why_no_chapter_05(shape) : "";
   const bool has_chapter_05 =
       options.compares() && no_chapter_05.empty() && shape.rows() * shape.HS > 0;
@@ -38,10 +36,10 @@ int main(int argc, char** argv) try {
   DeviceBuffer<std::byte> memory(bytes);  // of the goal
   const auto poison = [&](float*) { lse.poison(), scratch.poison(), memory.poison(); };
   for (const auto& step : steps) {
-    const auto launch = [&](float* out) {
-      step.launch(shape, q, k, v, out, lse.data(), scratch.data());
+    const auto call = [&](auto run, float* out) {
+      return run(shape, q, k, v, out, lse.data(), scratch.data());
     };
-    if (auto row = table.launch(step, launch, poison))
+    if (auto row = table.launch(step, call, poison))
       table.add(row, want.compare(row, lse.to_host()));
   }
   const auto by_shape = [&](float* out) {

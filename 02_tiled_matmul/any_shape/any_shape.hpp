@@ -7,8 +7,6 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <map>
-#include <string>
 #include <vector>
 
 #include "common/kernel/workspace.hpp"
@@ -30,19 +28,28 @@ using Launcher = void(const ScaledProduct& product, const float* A, const float*
 
 Launcher tile_by_size, padded_rows, split_k, thin_tiles, few_rows;
 
+Asks<Launcher> tile_by_size_asks, padded_rows_asks, split_k_asks, thin_tiles_asks, few_rows_asks;
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "tile_by_size",
      .launch = tile_by_size,
+     .asked = tile_by_size_asks,
      .idea = "a smaller tile where the large one would leave multiprocessors idle"},
     {.name = "padded_rows",
      .launch = padded_rows,
+     .asked = padded_rows_asks,
      .idea = "rows of B that begin anywhere are first copied into aligned ones"},
-    {.name = "split_k", .launch = split_k, .idea = "blocks share a long K where C has few tiles"},
+    {.name = "split_k",
+     .launch = split_k,
+     .asked = split_k_asks,
+     .idea = "blocks share a long K where C has few tiles"},
     {.name = "thin_tiles",
      .launch = thin_tiles,
+     .asked = thin_tiles_asks,
      .idea = "tiles of six shapes, chosen by an estimate of their time"},
     {.name = "few_rows",
      .launch = few_rows,
+     .asked = few_rows_asks,
      .idea = "up to four rows: B is read once, straight into registers"},
 };
 
@@ -67,10 +74,5 @@ int64_t parts_of_k(int64_t M, int64_t N, int64_t K, int multiprocessors);
 /// Up to so many rows step 5 has its own kernel, and then it cuts K in so many parts.
 inline constexpr int64_t MOST_FEW_ROWS = 4;
 int64_t parts_of_few_rows(int64_t N, int64_t K, int multiprocessors);
-
-/// The letters in the steps' headers: the sizes, and what steps 3 to 5 choose for them. S parts
-/// of K; rows of a part, or of C, LDC floats apart; step 4's tile BM × BN.
-std::map<std::string, int64_t> symbols_of(Launcher* step, const ScaledProduct& product,
-                                          const float* B);
 
 }  // namespace tutorial::tiled_matmul::any_shape

@@ -17,10 +17,8 @@ const Usage usage =
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv, usage);
   const faster::ScaledProduct product = faster::product_of(options);
-  const int64_t M = product.M, N = product.N, K = product.K;
 
   Table table(options);
-  table.symbols({{"M", M}, {"N", N}, {"K", K}});
   const int64_t bytes =
       workspace_bytes(product, nullptr);  // for a B that is aligned, as it is here
   announce(table, product, bytes);
@@ -30,15 +28,14 @@ int main(int argc, char** argv) try {
   const float *a = options.input("a").device(), *b = options.input("b").device();
   DeviceBuffer<std::byte> memory(bytes);
   for (const auto& step : steps) {
-    table.symbols(symbols_of(step.launch, product, b));
-    const auto launch = [&](float* C) {
-      step.launch(product, a, b, C, workspace_in(memory), nullptr);  // the default stream
+    const auto call = [&](auto run, float* C) {
+      return run(product, a, b, C, workspace_in(memory), nullptr);  // the default stream
     };
-    if (auto row = table.launch(step, launch, restore)) table.add(row, check(row));
+    if (auto row = table.launch(step, call, restore)) table.add(row, check(row));
   }
   const CublasHandle handle;
   const auto cublas = [&](float* C) {
-    row_major_gemm(handle, M, N, K, product.alpha, a, b, product.beta, C);
+    row_major_gemm(handle, product.M, product.N, product.K, product.alpha, a, b, product.beta, C);
   };
   if (auto row = table.launch_vendor("cuBLAS", cublas, restore)) table.add(row, check(row));
   return table.finish();

@@ -43,9 +43,15 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
     const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
     DeviceBuffer<float> c(M * N);
     DeviceBuffer<std::byte> memory(workspace_bytes({M, N, K}, b.data()));
-    check_asked_for(symbols_of(step.launch, {M, N, K}, b.data()), [&] {
-      step.launch({M, N, K}, a.data(), b.data(), c.data(), workspace_in(memory), nullptr);
-    });
+    const auto check = [&](const ScaledProduct& product, Workspace workspace) {
+      check_asked_for(step, [&](auto run) {
+        return run(product, a.data(), b.data(), c.data(), workspace, nullptr);
+      });
+    };
+    check({M, N, K}, workspace_in(memory));
+    check({M, N, K}, {});  // the steps before, or no parts
+    check({M, N, K, 1, 2}, workspace_in(memory));
+    check({M, N, K, 0, 2}, workspace_in(memory));
   }
 }
 

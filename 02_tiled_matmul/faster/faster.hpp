@@ -30,19 +30,45 @@ using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64
 
 Launcher alpha_beta, warp_tile, fragments_ahead, spread_copies;
 
+/// What a step asks for, from what it asks for with alpha = 1 and beta = 0.
+inline Asked scaled(Asked plain, int64_t M, int64_t N, float alpha, float beta) {
+  if (alpha == 0) plain.loads = 0;
+  if (beta != 0) plain.loads += 4 * M * N;
+  return plain;
+}
+
+/// In tiles of BM × BN elements of C: each reads its rows of A and its columns of B.
+template <int BM, int BN>
+std::vector<Asked> by_tiles(const float*, const float*, float*, int64_t M, int64_t N, int64_t K,
+                            float alpha, float beta) {
+  return {
+      scaled({.loads = 4 * K * (M * ceil_div(N, BN) + N * ceil_div(M, BM)), .stores = 4 * M * N}, M,
+             N, alpha, beta)};
+}
+/// In tiles of 128 × 256; what one at the edge has of A and B is as large as another's.
+inline std::vector<Asked> by_whole_tiles(const float*, const float*, float*, int64_t M, int64_t N,
+                                         int64_t K, float alpha, float beta) {
+  return {scaled({.loads = 1536 * K * ceil_div(M, 128) * ceil_div(N, 256), .stores = 4 * M * N}, M,
+                 N, alpha, beta)};
+}
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "alpha_beta",
      .launch = alpha_beta,
+     .asked = by_tiles<128, 128>,
      .idea = "C = alpha·A·B + beta·C",
      .tile = SPLIT_PATCH},
     {.name = "warp_tile",
      .launch = warp_tile,
+     .asked = by_tiles<128, 256>,
      .idea = "16×8 elements a thread; neighbouring lanes read the same 16 bytes"},
     {.name = "fragments_ahead",
      .launch = fragments_ahead,
+     .asked = by_tiles<128, 256>,
      .idea = "the operands of the next products are read during these"},
     {.name = "spread_copies",
      .launch = spread_copies,
+     .asked = by_whole_tiles,
      .idea = "a few copies with each k, and no test in the loop"},
 };
 

@@ -20,15 +20,14 @@ int main(int argc, char** argv) try {
   const float alpha = product.alpha, beta = product.beta;
 
   Table table(options);
-  table.symbols({{"M", M}, {"N", N}, {"K", K}});
   announce(table, product);
 
   const auto check = check_of(product, options);
   const auto restore = restore_of(product, options);
   const float *a = options.input("a").device(), *b = options.input("b").device();
   for (const auto& step : steps) {
-    const auto launch = [&](float* C) { step.launch(a, b, C, M, N, K, alpha, beta); };
-    if (auto row = table.launch(step, launch, restore)) table.add(row, check(row));
+    const auto call = [&](auto run, float* C) { return run(a, b, C, M, N, K, alpha, beta); };
+    if (auto row = table.launch(step, call, restore)) table.add(row, check(row));
   }
   const CublasHandle handle;
   const auto cublas = [&](float* C) { row_major_gemm(handle, M, N, K, alpha, a, b, beta, C); };

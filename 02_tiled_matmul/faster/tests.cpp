@@ -49,8 +49,13 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
     const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));
     const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
     DeviceBuffer<float> c(M * N);
-    check_asked_for({{"M", M}, {"N", N}, {"K", K}},
-                    [&] { step.launch(a.data(), b.data(), c.data(), M, N, K, 1, 0); });
+    c.poison();
+    for (const auto& [alpha, beta] : {std::pair(1.0f, 0.0f), {0.0f, 2.0f}}) {
+      const auto call = [&](auto run) {
+        return run(a.data(), b.data(), c.data(), M, N, K, alpha, beta);
+      };
+      check_asked_for(step, call);
+    }
   }
 }
 

@@ -5,6 +5,8 @@
 // Sizes, types, and what a launcher promises are part tensor_cores'.
 #pragma once
 
+#include <algorithm>
+
 #include "tensor_cores/tensor_cores.hpp"
 
 namespace tutorial::tiled_matmul::hopper {
@@ -20,40 +22,62 @@ inline constexpr const char* after = "tensor_cores/by_shape";
 // goes the way of part tensor_cores' by_shape. Throw Error where compute capability is not 9.0.
 Launcher warpgroup, producer, persistent, clusters, stored_behind, by_shape;
 
+/// Coordinates of tiles are ints, and a tile may begin that much before the end of an extent.
+inline constexpr int64_t MOST = int64_t{1} << 30;
+/// Does TMA take these matrices? Not empty ones, either: a map has no extents of 0.
+inline bool tma_takes(const Bf16Product& product, const bf16* A, const bf16* B, Output C) {
+  const int64_t M = product.M, N = product.N, K = product.K;
+  const auto is_aligned = [](const auto* X) { return reinterpret_cast<uintptr_t>(X) % 16 == 0; };
+  return M * N > 0 && K > 0 && std::max({M, N, K}) < MOST && N % 8 == 0 && K % 8 == 0 &&
+         is_aligned(A) && is_aligned(B) && std::visit(is_aligned, C);
+}
+/// How many columns of C the tiles of step 6 have, on a device of so many multiprocessors.
+int columns_of_tile(int64_t M, int64_t N, int multiprocessors);
+
+/// In tiles of ROWS × BN elements of C, a block's or a cluster's.
+template <int ROWS, int BN>
+std::vector<Asked> by_tma_tiles(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
+                                Workspace workspace, cudaStream_t stream) {
+  if (!tma_takes(s, A, B, C)) return tensor_cores::by_shape_asks(s, A, B, C, workspace, stream);
+  const int64_t E = tensor_cores::bytes_of_element(C);
+  return {{.loads = 2 * s.K * (s.M * ceil_div(s.N, BN) + s.N * ceil_div(s.M, ROWS)),
+           .stores = E * s.M * s.N}};
+}
+Asks<Launcher> by_shape_asks;
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "warpgroup",
      .launch = warpgroup,
+     .asked = by_tma_tiles<64, 256>,
      .idea = "TMA brings the tiles, and one instruction of four warps multiplies them there",
      .tile = {.rows = 64, .cols = 256},
      .needs = "sm_90a"},
     {.name = "producer",
      .launch = producer,
+     .asked = by_tma_tiles<128, 256>,
      .idea = "one thread only loads, two warpgroups only multiply, a ring of stages",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_90a"},
     {.name = "persistent",
      .launch = persistent,
+     .asked = by_tma_tiles<128, 256>,
      .idea = "as many blocks as multiprocessors, which take tile after tile",
      .needs = "sm_90a"},
     {.name = "clusters",
      .launch = clusters,
+     .asked = by_tma_tiles<256, 256>,
      .idea = "two blocks need the same tile of B: each loads half of it for both",
      .needs = "sm_90a"},
     {.name = "stored_behind",
      .launch = stored_behind,
+     .asked = by_tma_tiles<256, 256>,
      .idea = "TMA stores C while the next tile is multiplied",
      .needs = "sm_90a"},
     {.name = "by_shape",
      .launch = by_shape,
+     .asked = by_shape_asks,
      .idea = "the tile with which the busiest multiprocessor is done first",
      .needs = "sm_90a"},
 };
-
-/// How many columns of C the tiles of step 6 have, on a device of so many multiprocessors.
-int columns_of_tile(int64_t M, int64_t N, int multiprocessors);
-
-/// The letters in the steps' headers: part tensor_cores' own; step 6's tile, ROWS × BN, where ROWS
-/// are those that a cluster has.
-tensor_cores::Symbols symbols_of;
 
 }  // namespace tutorial::tiled_matmul::hopper

@@ -23,17 +23,6 @@ inline void require_sm_90a(const char* step) {
                 "; take a step of part tensor_cores");
 }
 
-/// Coordinates of tiles are ints, and a tile may begin that much before the end of an extent.
-inline constexpr int64_t MOST = int64_t{1} << 30;
-
-/// Does TMA take these matrices? Not empty ones, either: a map has no extents of 0.
-inline bool tma_takes(const Bf16Product& product, const bf16* A, const bf16* B, Output C) {
-  const int64_t M = product.M, N = product.N, K = product.K;
-  const auto is_aligned = [](const auto* X) { return reinterpret_cast<uintptr_t>(X) % 16 == 0; };
-  return M * N > 0 && K > 0 && std::max({M, N, K}) < MOST && N % 8 == 0 && K % 8 == 0 &&
-         is_aligned(A) && is_aligned(B) && std::visit(is_aligned, C);
-}
-
 /// The map of a row-major matrix (rows, cols) from which tiles (tile_rows, tile_cols) are copied,
 /// with the swizzle for rows of 128 bytes.
 template <class T>

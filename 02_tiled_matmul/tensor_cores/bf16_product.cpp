@@ -61,14 +61,8 @@ std::function<Comparison(const Launched&)> check_of(const ProductOptions& option
   };
 }
 
-Launched launch(Table& table, const ProductOptions& options, const Step<Launcher>& step,
-                const Launch& launch) {
-  if (options.is_c_bf16) return table.launch_bf16(step, [=](bf16* C) { launch(Output(C)); });
-  return table.launch(step, [=](float* C) { launch(Output(C)); });
-}
-
 Launched launch_vendor(Table& table, const ProductOptions& options, const std::string& name,
-                       const Launch& launch) {
+                       const std::function<void(Output)>& launch) {
   if (options.is_c_bf16)
     return table.launch_vendor({.name = name, .launch_bf16 = [=](bf16* C) { launch(Output(C)); }});
   return table.launch_vendor(name, [=](float* C) { launch(Output(C)); });

@@ -32,10 +32,13 @@ std::function<Comparison(const Launched&)> check_of(const ProductOptions& option
                                                     const std::vector<bf16>& B, uint64_t seed);
 
 /// Launches a step, and the vendor's routine, on a C of the type that is asked for.
-using Launch = std::function<void(Output)>;
+template <class Call>
 Launched launch(Table& table, const ProductOptions& options, const Step<Launcher>& step,
-                const Launch& launch);
+                const Call& call) {
+  const auto to = [=](auto run, auto* C) { return call(run, Output(C)); };
+  return options.is_c_bf16 ? table.launch_bf16(step, to) : table.launch(step, to);
+}
 Launched launch_vendor(Table& table, const ProductOptions& options, const std::string& name,
-                       const Launch& launch);
+                       const std::function<void(Output)>& launch);
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

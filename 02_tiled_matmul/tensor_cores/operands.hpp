@@ -15,8 +15,10 @@ struct Operands {
 /// Would a copy of those whose rows are not aligned save more time than it takes?
 bool copies_pay(const Bf16Product& product, const bf16* A, const bf16* B);
 
-/// Copies what is not aligned into the workspace, where that pays and the workspace is large
-/// enough.
+/// … and is the workspace large enough?
+bool are_copied(const Bf16Product& product, const bf16* A, const bf16* B, Workspace workspace);
+
+/// Copies what is not aligned into the workspace, if so.
 Operands aligned_operands(const Bf16Product& product, const bf16* A, const bf16* B,
                           Workspace workspace, cudaStream_t stream);
 

@@ -3,8 +3,7 @@
 // FLOP            2·M·N·K
 // global memory   as in step 5, and before it 4·K·(M + N) bytes for the copies
 // asked for by pad_rows  loads 2·K·(PA·M + PB·N) bytes, stores 2·(PA·M·LDA + PB·K·LDB) bytes
-// asked for by padded_rows_kernel  loads 2·(M·LDA·⌈N/256⌉ + K·LDB·⌈M/128⌉) bytes, stores
-//                 E·M·N bytes
+// asked for       loads 2·(M·LDA·⌈N/256⌉ + K·LDB·⌈M/128⌉) bytes, stores E·M·N bytes
 // workspace       2·(PA·M·LDA + PB·K·LDB) bytes for the copies
 // shared memory   as in step 5
 // block           256 threads for 128 × 256 elements of C, or for a row
@@ -178,9 +177,13 @@ int64_t workspace_bytes(const Bf16Product& product, const bf16* A, const bf16* B
          Workspace::bytes_of<bf16>(padding_of(B, product.K, product.N).size());
 }
 
+bool are_copied(const Bf16Product& product, const bf16* A, const bf16* B, Workspace workspace) {
+  return copies_pay(product, A, B) && workspace.bytes >= workspace_bytes(product, A, B);
+}
+
 Operands aligned_operands(const Bf16Product& product, const bf16* A, const bf16* B,
                           Workspace workspace, cudaStream_t stream) {
-  if (!copies_pay(product, A, B) || workspace.bytes < workspace_bytes(product, A, B))
+  if (!are_copied(product, A, B, workspace))
     return {.A = A, .B = B, .lda = product.K, .ldb = product.N};
   Padding a = padding_of(A, product.M, product.K), b = padding_of(B, product.K, product.N);
   a.to = workspace.take<bf16>(a.size()), b.to = workspace.take<bf16>(b.size());

@@ -8,13 +8,12 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <map>
 #include <span>
-#include <string>
 #include <variant>
 #include <vector>
 
 #include "common/compare/compare.hpp"
+#include "common/kernel/grid.hpp"
 #include "common/kernel/step.hpp"
 #include "common/kernel/workspace.hpp"
 
@@ -44,59 +43,84 @@ using Launcher = void(const Bf16Product& product, const bf16* A, const bf16* B, 
 Launcher wmma, fragments, swizzled, stages, large_tiles, fragments_ahead, grouped_blocks,
     wide_stores, narrow_copies, padded_rows, by_shape;
 
+/// E, the bytes of an element of C.
+inline int64_t bytes_of_element(const Output& C) {
+  return std::holds_alternative<float*>(C) ? sizeof(float) : sizeof(bf16);
+}
+/// In tiles of BM × BN elements of C: each reads its rows of A and its columns of B.
+template <int BM, int BN>
+std::vector<Asked> by_tiles(const Bf16Product& s, const bf16*, const bf16*, Output C, Workspace,
+                            cudaStream_t) {
+  const int64_t E = bytes_of_element(C);
+  return {{.loads = 2 * s.K * (s.M * ceil_div(s.N, BN) + s.N * ceil_div(s.M, BM)),
+           .stores = E * s.M * s.N}};
+}
+Asks<Launcher> padded_rows_asks, by_shape_asks;
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "wmma",
      .launch = wmma,
+     .asked = by_tiles<128, 128>,
      .idea = "a warp multiplies 16×16×16 elements in one call, as CUDA's guide shows it",
      .tile = {.rows = 128, .cols = 128},
      .needs = "sm_80"},
     {.name = "fragments",
      .launch = fragments,
+     .asked = by_tiles<128, 128>,
      .idea = "the instruction itself, with fragments that ldmatrix reads from padded rows",
      .tile = {.rows = 128, .cols = 128},
      .needs = "sm_80"},
     {.name = "swizzled",
      .launch = swizzled,
+     .asked = by_tiles<128, 128>,
      .idea = "the chunks of a row change places, and no padding is needed",
      .tile = {.rows = 128, .cols = 128},
      .needs = "sm_80"},
     {.name = "stages",
      .launch = stages,
+     .asked = by_tiles<128, 128>,
      .idea = "three stages: tiles are copied while others are multiplied",
      .tile = {.rows = 128, .cols = 128},
      .needs = "sm_80"},
     {.name = "large_tiles",
      .launch = large_tiles,
+     .asked = by_tiles<128, 256>,
      .idea = "more of C a warp and a block, so that each element is read less often",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_80"},
     {.name = "fragments_ahead",
      .launch = fragments_ahead,
+     .asked = by_tiles<128, 256>,
      .idea = "the fragments of the next products are read during these",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_80"},
     {.name = "grouped_blocks",
      .launch = grouped_blocks,
+     .asked = by_tiles<128, 256>,
      .idea = "blocks that run together share rows of A and columns of B",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_80"},
     {.name = "wide_stores",
      .launch = wide_stores,
+     .asked = by_tiles<128, 256>,
      .idea = "C goes through shared memory, 16 bytes a lane",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_80"},
     {.name = "narrow_copies",
      .launch = narrow_copies,
+     .asked = by_tiles<128, 256>,
      .idea = "copies of 8 or 4 bytes where rows do not allow 16",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_80"},
     {.name = "padded_rows",
      .launch = padded_rows,
+     .asked = padded_rows_asks,
      .idea = "rows that are not aligned are first copied into rows that are",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_80"},
     {.name = "by_shape",
      .launch = by_shape,
+     .asked = by_shape_asks,
      .idea = "a smaller tile where the large one would leave multiprocessors idle",
      .needs = "sm_80"},
 };
@@ -113,12 +137,5 @@ Expected reference(std::span<const float> A, std::span<const float> B, int64_t N
 /// Does step 11 take its small tiles for a C of this size, on a device of so many multiprocessors,
 /// and of so much shared memory a block?
 bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int64_t shared_bytes);
-
-/// The letters in the steps' headers: the sizes; E, the bytes of an element of C; rows of A and B
-/// LDA and LDB elements apart where steps 10 and 11 read them, and whether these copy A (PA is 1)
-/// and B (PB); step 11's tile, BM × BN.
-using Symbols = std::map<std::string, int64_t>(const Bf16Product& product, const bf16* A,
-                                               const bf16* B, Output C);
-Symbols symbols_of;
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

@@ -27,7 +27,6 @@ int main(int argc, char** argv) try {
   Table table(options);
   table.require_a_step(steps,
                        [](Launcher* launch) { launch({}, nullptr, nullptr, nullptr, nullptr); });
-  table.symbols({{"M", M}, {"N", N}, {"K", K}});
   const double m = M, n = N, k = K;
   table.problem(
       "C[" + shape_text({M, N}) + "] = A[" + shape_text({M, K}) + "] · B[" + shape_text({K, N}) +
@@ -54,9 +53,10 @@ int main(int argc, char** argv) try {
   };
 
   const float *a = input_a.device(), *b = input_b.device();
-  for (const auto& step : steps)
-    if (auto row = table.launch(step, [&](float* C) { step.launch(product, a, b, C, nullptr); }))
-      table.add(row, check(row, step.features));
+  for (const auto& step : steps) {
+    const auto call = [&](auto run, float* C) { return run(product, a, b, C, nullptr); };
+    if (auto row = table.launch(step, call)) table.add(row, check(row, step.features));
+  }
   const CublasHandle handle;
   const auto cublas = [&](float* C) { row_major_gemm(handle, M, N, K, 1, a, b, 0, C); };
   if (auto row = table.launch_vendor("cuBLAS", cublas)) table.add(row, check(row, THREE_PRODUCTS));

@@ -156,9 +156,9 @@ TEST_CASE("TF32: every step asks for what its header says", "[counts]") {
     const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));
     const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
     DeviceBuffer<float> c(M * N);
-    check_asked_for({{"M", M}, {"N", N}, {"K", K}}, [&] {
-      step.launch({M, N, K}, a.data(), b.data(), c.data(), nullptr);
-    });
+    const Tf32Product product = {M, N, K};
+    check_asked_for(step,
+                    [&](auto run) { return run(product, a.data(), b.data(), c.data(), nullptr); });
   }
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/compare/compare.hpp"
+#include "common/kernel/grid.hpp"
 #include "common/kernel/step.hpp"
 
 namespace tutorial::tiled_matmul::tf32 {
@@ -43,57 +44,77 @@ Launcher one_product, three_products, partial_sums, deep_tiles, integer_rounding
 /// A feature of a step, in the list: how many products of TF32 numbers it takes for one of float32.
 inline constexpr unsigned ONE_PRODUCT = 1, THREE_PRODUCTS = 3;
 
+/// In tiles of 128 × 128 elements of C, or 64 × 128; what one at the edge has of A and B is as
+/// large as another's.
+inline std::vector<Asked> by_tiles_of_128(const Tf32Product& s, const float*, const float*, float*,
+                                          cudaStream_t) {
+  return {{.loads = 1024 * s.K * ceil_div(s.M, 128) * ceil_div(s.N, 128), .stores = 4 * s.M * s.N}};
+}
+inline std::vector<Asked> by_tiles_of_64(const Tf32Product& s, const float*, const float*, float*,
+                                         cudaStream_t) {
+  return {{.loads = 768 * s.K * ceil_div(s.M, 64) * ceil_div(s.N, 128), .stores = 4 * s.M * s.N}};
+}
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "one_product",
      .launch = one_product,
+     .asked = by_tiles_of_128,
      .idea = "the operands are rounded to TF32, and tensor cores multiply",
      .tile = {.rows = 128, .cols = 128},
      .needs = "sm_80",
      .features = ONE_PRODUCT},
     {.name = "three_products",
      .launch = three_products,
+     .asked = by_tiles_of_128,
      .idea = "each operand is the sum of two TF32 numbers: three products",
      .tile = {.rows = 128, .cols = 128},
      .needs = "sm_80",
      .features = THREE_PRODUCTS},
     {.name = "partial_sums",
      .launch = partial_sums,
+     .asked = by_tiles_of_128,
      .idea = "tensor cores add up a tile; the tiles' sums are added in fp32",
      .tile = {.rows = 128, .cols = 128},
      .needs = "sm_80",
      .features = THREE_PRODUCTS},
     {.name = "deep_tiles",
      .launch = deep_tiles,
+     .asked = by_tiles_of_128,
      .idea = "32 elements of K at a time: half as many additions and barriers",
      .tile = {.rows = 128, .cols = 128},
      .needs = "sm_80",
      .features = THREE_PRODUCTS},
     {.name = "integer_rounding",
      .launch = integer_rounding,
+     .asked = by_tiles_of_128,
      .idea = "operands are rounded by two integer instructions",
      .tile = {.rows = 128, .cols = 128},
      .needs = "sm_80",
      .features = THREE_PRODUCTS},
     {.name = "two_blocks",
      .launch = two_blocks,
+     .asked = by_tiles_of_64,
      .idea = "blocks of half the size, two on a multiprocessor",
      .tile = {.rows = 64, .cols = 128},
      .needs = "sm_80",
      .features = THREE_PRODUCTS},
     {.name = "wide_fragments",
      .launch = wide_fragments,
+     .asked = by_tiles_of_64,
      .idea = "ldmatrix for A, 16 bytes of B and of C in one access",
      .tile = {.rows = 64, .cols = 128},
      .needs = "sm_80",
      .features = THREE_PRODUCTS},
     {.name = "fragments_ahead",
      .launch = fragments_ahead,
+     .asked = by_tiles_of_64,
      .idea = "the next fragments are read while these are multiplied",
      .tile = {.rows = 64, .cols = 128},
      .needs = "sm_80",
      .features = THREE_PRODUCTS},
     {.name = "three_stages",
      .launch = three_stages,
+     .asked = by_tiles_of_64,
      .idea = "two tiles come while one is multiplied",
      .tile = {.rows = 64, .cols = 128},
      .needs = "sm_80",

@@ -46,25 +46,40 @@ struct ListedBmm : MaskedBmm {
 using Launcher = void(const ListedBmm& problem, const float* A, const float* B, float* C);
 Launcher mask_words, small_tiles, overlapped_tiles, closed_form;
 
+/// As the chapter's steps.
+inline std::vector<Asked> by_listed_blocks(const ListedBmm& problem, const float* A, const float* B,
+                                           float* C) {
+  return by_live_blocks(problem, A, B, C);
+}
+inline std::vector<Asked> by_listed_half_blocks(const ListedBmm& problem, const float* A,
+                                                const float* B, float* C) {
+  return by_half_blocks(problem, A, B, C);
+}
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "mask_words",
      .launch = mask_words,
+     .asked = by_listed_blocks,
      .idea = "the mask in words, the blocks in a list",
      .tile = PATCH_A_THREAD},
     {.name = "small_tiles",
      .launch = small_tiles,
+     .asked = by_listed_half_blocks,
      .idea = "half a block a tile, four blocks on a multiprocessor"},
     {.name = "overlapped_tiles",
      .launch = overlapped_tiles,
+     .asked = by_listed_half_blocks,
      .idea = "the copies run ahead of the products"},
     {.name = "closed_form",
      .launch = closed_form,
+     .asked = by_listed_half_blocks,
      .idea = "a causal mask or a window is a formula"},
 };
 
 /// What steps 1 to 3 read: the mask in words, and the list of blocks (mask_words_and_list.cu). On
 /// the way come the blocks' states, as in block_mask.
 void build_mask_words(const MaskedBmm& problem, uint64_t* words, Kept* states, ListedBlock* list);
+std::vector<Asked> mask_words_and_list_ask(const MaskedBmm& problem);
 
 // ---- the reference (reference.cpp)
 

@@ -47,13 +47,14 @@ int main(int argc, char** argv) try {
           .launch = build_lists,
           .before =
               [&](float*) { device.words.poison(), device.states.poison(), device.list.poison(); },
+          .asked = [&] { return mask_words_and_list_ask(p); },
           .shape = {1},  // the result is the words and the list, not a float tensor
           .cost = {.bytes = lists_bytes},
           .is_stage = true,
       });
       if (row) table.add(row, check_lists(p, mask, device));
     }
-    if (auto row = table.launch(step, [&](float* C) { step.launch(p, a, b, C); }))
+    if (auto row = table.launch(step, [&](auto run, float* C) { return run(p, a, b, C); }))
       table.add(row, check(row));
   }
 

@@ -1,6 +1,5 @@
 // What stands before a launch: which searches are possible, how they are cut, and the memory.
 #include <algorithm>
-#include <map>
 #include <string>
 
 #include "common/kernel/error.hpp"
@@ -72,24 +71,6 @@ int64_t Cut::rows_of_shares(int64_t M) const {
     rows += sharers * std::min<int64_t>(M - strip * STRIP, STRIP);
   }
   return rows;
-}
-
-std::map<std::string, int64_t> symbols_of(const Search& s, const Step<Launcher>& step) {
-  const Cut cut = cut_of(s);
-  const bool has_two = step.launch == second_look;  // in one list
-  const bool is_near = s.measure == Measure::distance;
-  return {{"M", s.M},
-          {"N", s.N},
-          {"D", s.D},
-          {"k", s.k},
-          {"blocks", cut.blocks},
-          {"parts", has_two ? 1 : cut.parts()},
-          {"lists", cut.rows_of_shares(s.M)},
-          {"c", has_two   ? 2
-                : is_near ? s.k + SPARE
-                          : s.k},
-          {"near", is_near ? 1 : 0},
-          {"scans", std::min({ceil_div(s.M, 16), multiprocessors(), grid_limit.x})}};
 }
 
 // ---- the workspace

@@ -56,7 +56,6 @@ int main(int argc, char** argv) try {
   const bool with_cublas = by_product && s.k == 1;  // whose product the workspace has room for, too
   int64_t bytes = with_cublas ? Workspace::bytes_of<float>(s.M * s.N) : 0;
   for (const auto& step : run) bytes = std::max(bytes, workspace_bytes(s, step.launch));
-  table.symbols({{"doubtful", s.M}});  // at most
   table.problem("out[" + shape_text({s.M, s.k}) + "] = the " + std::to_string(s.k) +
                     " nearest of B[" + shape_text({s.N, s.D}) + "] for each of A[" +
                     shape_text({s.M, s.D}) + "], by " + (by_product ? "a·b" : "|a - b|") + ", fp32",
@@ -76,11 +75,10 @@ int main(int argc, char** argv) try {
   };
 
   for (const auto& step : run) {
-    table.symbols(symbols_of(s, step));
-    const auto launch = [&](float* out) {
-      step.launch(s, a, b, out, values.data(), workspace, nullptr);
+    const auto call = [&](auto run, float* out) {
+      return run(s, a, b, out, values.data(), workspace, nullptr);
     };
-    if (auto row = table.launch(step, launch)) table.add(row, check(row));
+    if (auto row = table.launch(step, call)) table.add(row, check(row));
   }
   if (!with_cublas) return table.finish();
   const CublasHandle handle;

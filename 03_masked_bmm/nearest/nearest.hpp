@@ -20,9 +20,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <map>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "common/compare/compare.hpp"
@@ -110,29 +108,34 @@ Scratch scratch_in(Workspace workspace, const Search& search, Launcher* step);
 
 inline constexpr unsigned PRODUCT = 1, DISTANCE = 2, MANY = 4;  // Step::features
 
+/// Of a search for distances with as many doubtful rows as there can be.
+Asks<Launcher> minima_ask, second_look_asks, k_best_asks;
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "product_then_minimum",
      .launch = product_then_minimum,
+     .asked = minima_ask,
      .idea = "the product, then a kernel for each row's minimum",
      .features = PRODUCT},
     {.name = "fused_minimum",
      .launch = fused_minimum,
+     .asked = minima_ask,
      .idea = "the minimum where the product is; C is never written",
      .features = PRODUCT},
     {.name = "second_look",
      .launch = second_look,
+     .asked = second_look_asks,
      .idea = "distances from products, and the best two looked at exactly",
      .features = DISTANCE},
     {.name = "k_best",
      .launch = k_best,
+     .asked = k_best_asks,
      .idea = "a list of the best for each row, and a buffer before it",
      .features = PRODUCT | DISTANCE | MANY},
 };
 
 /// Can it do this search?
 bool can_do(const Step<Launcher>& step, const Search& search);
-/// What the letters in its header stand for, but for `doubtful`.
-std::map<std::string, int64_t> symbols_of(const Search& search, const Step<Launcher>& step);
 /// Throws Error, one sentence, unless the step of this name can do the search.
 void require_can_do(const char* step, const Search& search);
 

@@ -12,6 +12,7 @@
 #include "03_masked_bmm.hpp"
 #include "common/testing/testing.hpp"
 #include "mask_options.hpp"
+#include "skipped.hpp"
 
 namespace tutorial::masked_bmm {
 
@@ -67,28 +68,6 @@ inline Mask kept_by_other_bytes(int64_t M, int64_t N) {
   Mask mask = make_mask("random:0.5", 1, M, N, false, 4);
   for (size_t e = 0; e < mask.keep.size(); ++e) mask.keep[e] *= e % 3 == 0 ? 2 : 255;
   return mask;
-}
-
-/// The blocks that keep something, and what is read of A and B for them in tiles of tile_rows × 128
-/// elements of C.
-struct LiveBlocks {
-  int64_t count = 0;
-  int64_t beyond_edges =
-      0;  // rows of A and columns of B that a whole block's tiles would read more
-};
-inline LiveBlocks live_blocks(const MaskedBmm& p, const Mask& mask, int64_t tile_rows) {
-  const std::vector<Kept> kept = coarse_mask_reference(mask, p.M, p.N, BLOCK);
-  const int64_t down = ceil_div(p.M, BLOCK), across = ceil_div(p.N, BLOCK);
-  LiveBlocks live;
-  for (int64_t block = 0; block < down * across; ++block) {
-    if (kept[block] == Kept::none) continue;
-    live.count += p.batch;
-    const int64_t rows = std::min<int64_t>(p.M - block / across * BLOCK, BLOCK);
-    const int64_t cols = std::min<int64_t>(p.N - block % across * BLOCK, BLOCK);
-    const int64_t read = rows + ceil_div(rows, tile_rows) * cols;
-    live.beyond_edges += p.batch * (BLOCK + BLOCK / tile_rows * BLOCK - read);
-  }
-  return live;
 }
 
 /// A problem on host and device. `Bmm` is a ladder's own problem, `Device` what it keeps of a mask

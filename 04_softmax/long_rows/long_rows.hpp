@@ -24,18 +24,31 @@ using Launcher = void(const Softmax& problem, const float* x, float* y, cudaStre
 
 Launcher row_in_shared, cluster, half_in_registers, any_row;
 
+/// As the road's last two steps.
+inline std::vector<Asked> reads_once_on(const Softmax& problem, const float* x, float* y,
+                                        cudaStream_t) {
+  return reads_once(x, y, problem.rows, problem.cols);
+}
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "row_in_shared",
      .launch = row_in_shared,
+     .asked = reads_once_on,
      .idea = "a long row waits in shared memory",
      .tile = ROW_A_BLOCK},
-    {.name = "cluster", .launch = cluster, .idea = "eight blocks share a row", .needs = "sm_90"},
+    {.name = "cluster",
+     .launch = cluster,
+     .asked = reads_once_on,
+     .idea = "eight blocks share a row",
+     .needs = "sm_90"},
     {.name = "half_in_registers",
      .launch = half_in_registers,
+     .asked = reads_once_on,
      .idea = "a part of the row in registers: more rows on an SM",
      .needs = "sm_90"},
     {.name = "any_row",
      .launch = any_row,
+     .asked = reads_once_on,
      .idea = "the fastest for each length of row, of these and the road's"},
 };
 

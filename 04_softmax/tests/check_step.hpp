@@ -16,15 +16,23 @@ struct AnyStep {
   Tile tile;
   const char* needs;
   std::function<void(const float* x, float* y, int64_t rows, int64_t cols)> launch;
+  std::function<std::vector<Asked>(const float* x, float* y, int64_t rows, int64_t cols)> asked;
 
   AnyStep(const Step<Launcher>& step)
-      : name(step.name), tile(step.tile), needs(step.needs), launch(step.launch) {}
+      : name(step.name),
+        tile(step.tile),
+        needs(step.needs),
+        launch(step.launch),
+        asked(step.asked) {}
   AnyStep(const Step<long_rows::Launcher>& step)
       : name(step.name),
         tile(step.tile),
         needs(step.needs),
         launch([=](const float* x, float* y, int64_t rows, int64_t cols) {
           step.launch({rows, cols}, x, y, nullptr);
+        }),
+        asked([=](const float* x, float* y, int64_t rows, int64_t cols) {
+          return step.asked({rows, cols}, x, y, nullptr);
         }) {}
 };
 

@@ -182,8 +182,7 @@ inline void check_asked_for_by(const AnyStep& step) {
     for (const int64_t offset : {0, 3}) {
       const DeviceBuffer<float> x(make_values({rows, cols}, Init::normal, 1), offset);
       DeviceBuffer<float> y(rows * cols, offset);
-      check_asked_for({{"rows", rows}, {"cols", cols}},
-                      [&] { step.launch(x.data(), y.data(), rows, cols); });
+      check_asked_for(step, [&](auto run) { return run(x.data(), y.data(), rows, cols); });
     }
   }
 }

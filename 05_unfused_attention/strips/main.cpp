@@ -39,16 +39,6 @@ std::string memory_text(const Attention& a) {
   return line + "row_in_registers all of it";
 }
 
-/// What the kernels' headers need: how often each is launched, and how many scores are written,
-/// masked ones too.
-std::map<std::string, int64_t> symbols_of(const Attention& a, const Cut& cut) {
-  const std::vector<Strip> strips = strips_of(a, cut);
-  const auto count = static_cast<int64_t>(strips.size());
-  int64_t written = 0;
-  for (const Strip& strip : strips) written += a.heads() * strip.queries * strip.keys;
-  return {{"written", written}, {"launches", count}, {"strips", count}};
-}
-
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv, usage);
   Attention a = attention_of(options);
@@ -70,10 +60,8 @@ int main(int argc, char** argv) try {
   const float* qkv = input_qkv.device();
   StageWorkspace workspace(a);
   for (const auto& step : strips::steps) {
-    const Cut cut = cut_of(a, step);
-    table.symbols(symbols_of(a, cut));
-    if (auto row = table.launch(step, [&](float* out) { step.launch(a, qkv, workspace, out); }))
-      table.add(row, check(row, cut.height));
+    const auto call = [&](auto run, float* out) { return run(a, qkv, workspace, out); };
+    if (auto row = table.launch(step, call)) table.add(row, check(row, cut_of(a, step).height));
   }
   const auto road = [&](float* out) { row_in_registers(a, qkv, workspace, out); };
   if (auto row = table.launch_vendor("row_in_registers", road)) table.add(row, check(row, 0));

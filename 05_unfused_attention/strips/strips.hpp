@@ -75,12 +75,16 @@ std::vector<HeadPointers> locate_strips(const Attention& attention, const Cut& c
 
 Launcher causal_strips, overlapped_strips;
 
+Asks<Launcher> causal_strips_asks, overlapped_strips_asks;
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "causal_strips",
      .launch = causal_strips,
+     .asked = causal_strips_asks,
      .idea = "strips of queries, with the keys that they can see"},
     {.name = "overlapped_strips",
      .launch = overlapped_strips,
+     .asked = overlapped_strips_asks,
      .idea = "four strips at once, each on a stream"},
 };
 

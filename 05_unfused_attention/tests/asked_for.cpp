@@ -23,14 +23,7 @@ TEST_CASE("every step's kernels ask for what their headers say", "[counts]") {
       StageWorkspace workspace(a);
       // "up to 12 a row more, where rows are read 16 bytes at a time"
       const bool wide = step.launch == &row_in_registers && a.T % 4 == 0;
-      check_asked_for({{"B", a.B},
-                       {"T", a.T},
-                       {"C", a.C},
-                       {"NH", a.NH},
-                       {"seen", a.seen()},
-                       {"written", a.scores()},
-                       {"launches", 1}},
-                      [&] { step.launch(a, qkv.data(), workspace, out.data()); },
+      check_asked_for(step, [&](auto run) { return run(a, qkv.data(), workspace, out.data()); },
                       {.more = wide ? 12 * a.heads() * a.T : 0});
     }
   }

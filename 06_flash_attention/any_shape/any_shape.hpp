@@ -9,6 +9,7 @@
 
 #include "06_flash_attention.hpp"
 #include "common/kernel/workspace.hpp"
+#include "faster/faster.hpp"
 
 namespace tutorial::flash_attention::any_shape {
 
@@ -25,24 +26,32 @@ Launcher head_sizes, large_heads, own_keys, group_rows, split_keys, by_shape;
 /// How many bytes of workspace any step needs, on this device.
 int64_t workspace_bytes(const Attention& shape);
 
+Asks<Launcher> large_heads_asks, own_keys_asks, group_rows_asks, split_keys_asks, by_shape_asks;
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "head_sizes",
      .launch = head_sizes,
+     .asked = faster::by_whole_tiles,
      .idea = "every head size in steps of 8, up to 128, at its own cost"},
     {.name = "large_heads",
      .launch = large_heads,
+     .asked = large_heads_asks,
      .idea = "head sizes up to 256: half as many keys in a tile"},
     {.name = "own_keys",
      .launch = own_keys,
+     .asked = own_keys_asks,
      .idea = "few queries: small tiles, and each warp has keys of its own"},
     {.name = "group_rows",
      .launch = group_rows,
+     .asked = group_rows_asks,
      .idea = "heads that share keys are rows of one tile"},
     {.name = "split_keys",
      .launch = split_keys,
+     .asked = split_keys_asks,
      .idea = "blocks share the keys of a tile, and a second kernel merges"},
     {.name = "by_shape",
      .launch = by_shape,
+     .asked = by_shape_asks,
      .idea = "large_heads or split_keys, whichever the shape suits"},
 };
 

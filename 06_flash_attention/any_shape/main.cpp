@@ -54,11 +54,6 @@ int main(int argc, char** argv) try {
   table.require_a_step(any_shape::steps, [&](any_shape::Launcher* launch) {
     launch(without_elements(shape), nullptr, nullptr, nullptr, nullptr, nullptr, {}, nullptr);
   });
-  const any_shape::Split split = any_shape::split_here(shape);
-  table.symbols(symbols_of(shape));
-  table.symbols({{"HeadRows", any_shape::tiles_of_heads(shape).rows},
-                 {"Rows", split.rows},
-                 {"Parts", split.parts}});
   const std::string no_chapter_05 = options.compares() ? why_no_chapter_05(shape) : "";
   const bool has_chapter_05 =
       options.compares() && no_chapter_05.empty() && shape.rows() * shape.HS > 0;
@@ -74,10 +69,10 @@ int main(int argc, char** argv) try {
   const Workspace workspace = workspace_in(memory);
   const auto poison = [&](float*) { lse.poison(), memory.poison(); };
   for (const auto& step : any_shape::steps) {
-    const auto launch = [&](float* out) {
-      step.launch(shape, q, k, v, out, lse.data(), workspace, nullptr);
+    const auto call = [&](auto run, float* out) {
+      return run(shape, q, k, v, out, lse.data(), workspace, nullptr);
     };
-    if (auto row = table.launch(step, launch, poison))
+    if (auto row = table.launch(step, call, poison))
       table.add(row, want.compare(row, lse.to_host()));
   }
 

@@ -3,8 +3,8 @@
 //
 // FLOP            as outer_products, for HS itself where that has 32, 64 or 128
 // global memory   as outer_products
-// asked for       loads 4·B·NH·HS·(Tq + 128·⌈Tk/64⌉·⌈Tq/128⌉) bytes if HS ≤ 64, about half of Tk's
-//                 part if causal, stores 4·B·NH·Tq·(HS + 1) bytes
+// asked for       loads 4·B·NH·HS·(Tq + 2·Bc·⌈Tk/Bc⌉·⌈Tq/128⌉) bytes, about half of Tk's part if
+//                 causal, stores 4·B·NH·Tq·(HS + 1) bytes; Bc is 64, or 128 if HS > 64
 // shared memory   as outer_products, with HS columns of Q: 177,408 bytes for HS = 80
 // block           128 threads, 256 if HS > 64, for 128 queries of a head
 // H200            1.13 ms for B 2, NH 32, T 2048, HS 80 causal, where outer_products takes 1.73

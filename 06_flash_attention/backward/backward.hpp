@@ -50,18 +50,25 @@ using Launcher = void(const Attention& shape, const Tensors& at, Workspace works
 
 Launcher unfused, fused, register_tiles, five_products;
 
+/// The kernels of all steps.
+Asks<Launcher> kernels_ask;
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "unfused",
      .launch = unfused,
+     .asked = kernels_ask,
      .idea = "the weights and their gradients of all pairs go through global memory"},
     {.name = "fused",
      .launch = fused,
+     .asked = kernels_ask,
      .idea = "one kernel for dk and dv, one for dq; both compute their weights again"},
     {.name = "register_tiles",
      .launch = register_tiles,
+     .asked = kernels_ask,
      .idea = "a thread owns some rows of each tile in registers; reads of 16 bytes"},
     {.name = "five_products",
      .launch = five_products,
+     .asked = kernels_ask,
      .idea = "dq's parts are stored and added in order: nothing is computed twice"},
 };
 

@@ -39,10 +39,6 @@ int main(int argc, char** argv) try {
   const Attention nothing = flash_attention::without_elements(shape);
   table.require_a_step(steps, [&](Launcher* launch) { launch(nothing, {}, {}, nullptr); });
   forward_pass(nothing, nullptr, nullptr, nullptr, nullptr, nullptr, {}, nullptr);
-  table.symbols(flash_attention::symbols_of(shape));
-  table.symbols({{"s", square_size(shape.HS)},
-                 {"b", tile_rows(shape.HS)},
-                 {"parts", tiles_at_a_time(shape)}});
   int64_t bytes = flash_attention::any_shape::workspace_bytes(shape);  // of the forward pass
   for (const auto& step : steps)
     if (options.selected(step.name)) bytes = std::max(bytes, workspace_bytes(shape, step.launch));
@@ -63,20 +59,20 @@ int main(int argc, char** argv) try {
 
   const Gradients gradients = gradients_of(shape);
   for (const auto& step : steps) {
-    const auto launch = [&](float* all) {
-      step.launch(shape,
-                  {.q = q.device(),
-                   .k = k.device(),
-                   .v = v.device(),
-                   .out = out.data(),
-                   .dout = dout.device(),
-                   .lse = lse.data(),
-                   .dq = all,
-                   .dk = gradients.dk(all),
-                   .dv = gradients.dv(all)},
-                  workspace, nullptr);
+    const auto call = [&](auto run, float* all) {
+      return run(shape,
+                 {.q = q.device(),
+                  .k = k.device(),
+                  .v = v.device(),
+                  .out = out.data(),
+                  .dout = dout.device(),
+                  .lse = lse.data(),
+                  .dq = all,
+                  .dk = gradients.dk(all),
+                  .dv = gradients.dv(all)},
+                 workspace, nullptr);
     };
-    if (auto row = table.launch(step, launch, [&](float*) { memory.poison(); }))
+    if (auto row = table.launch(step, call, [&](float*) { memory.poison(); }))
       table.add(row, want.compare(row.output));
   }
   table.note(memory_text(shape));

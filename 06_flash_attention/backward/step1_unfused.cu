@@ -6,8 +6,8 @@
 //                 columns of a head, p once and ds twice
 // asked for by pairs_kernel       loads 8·B·NH·(HS·(Tq·⌈Tk/32⌉ + Tk·⌈Tq/32⌉) + Tq·Tk) bytes,
 //                                 stores 8·B·NH·Tq·Tk bytes
-// asked for by key_sums_kernel    loads 4·B·NH·Tq·(Tk·⌈HS/32⌉ + HS·⌈Tk/32⌉) bytes,
-//                                 stores 4·B·NH_kv·Tk·HS bytes
+// asked for by key_sums_kernel    loads 8·B·NH·Tq·(Tk·⌈HS/32⌉ + HS·⌈Tk/32⌉) bytes,
+//                                 stores 8·B·NH_kv·Tk·HS bytes, in its two launches
 // asked for by query_sums_kernel  loads 4·B·NH·Tk·(Tq·⌈HS/32⌉ + HS·⌈Tq/32⌉) bytes,
 //                                 stores 4·B·NH·Tq·HS bytes
 // shared memory   16,896 bytes; 4 reads of 4 bytes serve 8 FLOP

@@ -20,7 +20,6 @@ int main(int argc, char** argv) try {
   table.require_a_step(faster::steps, [&](Launcher* launch) {
     launch(without_elements(shape), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
   });
-  table.symbols(symbols_of(shape));
   const std::string no_chapter_05 = options.compares() ? why_no_chapter_05(shape) : "";
   const bool has_chapter_05 =
       options.compares() && no_chapter_05.empty() && shape.rows() * shape.HS > 0;
@@ -32,10 +31,10 @@ int main(int argc, char** argv) try {
   DeviceBuffer<float> lse(shape.rows()), scratch(shape.rows());
   const auto poison = [&](float*) { lse.poison(), scratch.poison(); };
   for (const auto& step : faster::steps) {
-    const auto launch = [&](float* out) {
-      step.launch(shape, q, k, v, out, lse.data(), scratch.data());
+    const auto call = [&](auto run, float* out) {
+      return run(shape, q, k, v, out, lse.data(), scratch.data());
     };
-    if (auto row = table.launch(step, launch, poison))
+    if (auto row = table.launch(step, call, poison))
       table.add(row, want.compare(row, lse.to_host()));
   }
 

@@ -4,8 +4,8 @@
 // FLOP            as step 2
 // global memory   as step 1, but in whole tiles of 64 keys, or 128 for HS > 64: a key past the
 //                 last one is replaced by that one, which costs no test
-// asked for       loads 4·B·NH·HS·(Tq + 128·⌈Tk/64⌉·⌈Tq/128⌉) bytes if HS ≤ 64, about half of Tk's
-//                 part if causal, stores 4·B·NH·Tq·(HS + 1) bytes
+// asked for       loads 4·B·NH·HS·(Tq + 2·Bc·⌈Tk/Bc⌉·⌈Tq/128⌉) bytes, about half of Tk's part if
+//                 causal, stores 4·B·NH·Tq·(HS + 1) bytes; Bc is 64, or 128 if HS > 64
 // shared memory   as step 1
 // block           128 threads, 256 if HS > 64, for 128 queries of a head
 // H200            0.380 ms for B 8, NH 12, T 1024, HS 64 causal, 148 % of chapter 05

@@ -4,8 +4,8 @@
 //
 // FLOP            as step 2
 // global memory   as step 4, but a copy of K or Q has 4 bytes
-// asked for       loads 4·B·NH·HS·(Tq + 128·⌈Tk/64⌉·⌈Tq/128⌉) bytes if HS ≤ 64, about half of Tk's
-//                 part if causal, stores 4·B·NH·Tq·(HS + 1) bytes
+// asked for       loads 4·B·NH·HS·(Tq + 2·Bc·⌈Tk/Bc⌉·⌈Tq/128⌉) bytes, about half of Tk's part if
+//                 causal, stores 4·B·NH·Tq·(HS + 1) bytes; Bc is 64, or 128 if HS > 64
 // shared memory   4 reads of 16 bytes serve 128 FLOP for every head size above 32, as in step 4.
 //                 103,424 bytes for HS = 64: an SM of an H100 has room for two blocks; 204,800 for
 //                 128: for one

@@ -12,7 +12,7 @@
 
 namespace tutorial::flash_attention::hopper {
 
-using tensor_cores::bf16;
+using tensor_cores::bf16, tensor_cores::by_bf16_tiles;
 
 /// The step that step 1 goes on from, of part tensor_cores.
 inline constexpr const char* after = "tensor_cores/lazy_rescale";
@@ -28,37 +28,47 @@ using Launcher = void(const Attention& shape, const bf16* q, const bf16* k, cons
 Launcher warpgroups, taking_turns, overlapped, persistent, longest_first, tile_stores,
     three_consumers, head_sizes;
 
+Asks<Launcher> three_consumers_ask, head_sizes_ask;
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "warpgroups",
      .launch = warpgroups,
+     .asked = by_bf16_tiles<128, 128>,
      .idea = "one thread loads by TMA, two warpgroups multiply by wgmma, barriers between them",
      .needs = "sm_90a"},
     {.name = "taking_turns",
      .launch = taking_turns,
+     .asked = by_bf16_tiles<128, 128>,
      .idea = "one warpgroup multiplies while the other one has its softmax",
      .needs = "sm_90a"},
     {.name = "overlapped",
      .launch = overlapped,
+     .asked = by_bf16_tiles<128, 128>,
      .idea = "the softmax of a tile during the product with the values before it",
      .needs = "sm_90a"},
     {.name = "persistent",
      .launch = persistent,
+     .asked = by_bf16_tiles<128, 128>,
      .idea = "blocks stay: the next queries and keys come while the last products end",
      .needs = "sm_90a"},
     {.name = "longest_first",
      .launch = longest_first,
+     .asked = by_bf16_tiles<128, 128>,
      .idea = "blocks take tickets, the longest tiles of some heads first",
      .needs = "sm_90a"},
     {.name = "tile_stores",
      .launch = tile_stores,
+     .asked = by_bf16_tiles<128, 128>,
      .idea = "O goes out by TMA, through the place of its queries",
      .needs = "sm_90a"},
     {.name = "three_consumers",
      .launch = three_consumers,
+     .asked = three_consumers_ask,
      .idea = "heads up to 64: two warpgroups have their softmax while one multiplies",
      .needs = "sm_90a"},
     {.name = "head_sizes",
      .launch = head_sizes,
+     .asked = head_sizes_ask,
      .idea = "head sizes up to 256, each with tiles of its own; any address",
      .needs = "sm_90a"},
 };

@@ -22,7 +22,6 @@ int main(int argc, char** argv) try {
   table.require_a_step(hopper::steps, [&](hopper::Launcher* launch) {
     launch(without_elements(shape), nullptr, nullptr, nullptr, nullptr, nullptr, {}, nullptr);
   });
-  table.symbols(symbols_of(shape));
   tensor_cores::announce_bf16(table, shape);
 
   const tensor_cores::RoundedInputs in(shape, options);
@@ -30,12 +29,11 @@ int main(int argc, char** argv) try {
   DeviceBuffer<std::byte> memory(hopper::workspace_bytes(shape));
   const Workspace workspace = workspace_in(memory);
   for (const auto& step : hopper::steps) {
-    const auto launch = [&](bf16* out) {
-      step.launch(shape, in.q.data(), in.k.data(), in.v.data(), out, lse.data(), workspace,
-                  nullptr);
+    const auto call = [&](auto run, bf16* out) {
+      return run(shape, in.q.data(), in.k.data(), in.v.data(), out, lse.data(), workspace, nullptr);
     };
     const auto poison = [&](float*) { lse.poison(), memory.poison(); };
-    if (auto row = table.launch_bf16(step, launch, poison))
+    if (auto row = table.launch_bf16(step, call, poison))
       table.add(row, in.want.compare(row, lse.to_host()));
   }
   return table.finish();

@@ -33,12 +33,16 @@ using Launcher = void(const float* A, const float* B, const float* C, float* y, 
 
 Launcher two_products, joint_tiling;
 
+Asks<Launcher> two_products_ask, joint_tiling_asks;
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "two_products",
      .launch = two_products,
+     .asked = two_products_ask,
      .idea = "one product after the other; the first goes through global memory"},
     {.name = "joint_tiling",
      .launch = joint_tiling,
+     .asked = joint_tiling_asks,
      .idea = "two products as one; the first one's tiles never leave the chip"},
 };
 

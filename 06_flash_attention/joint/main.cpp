@@ -27,7 +27,6 @@ int main(int argc, char** argv) try {
   Input &A = options.input("a"), &B = options.input("b"), &C = options.input("c");
 
   Table table(options);
-  table.symbols({{"m", m}, {"n", n}, {"k", k}, {"b", tile_for(k)}});
   const double products = static_cast<double>(m) * n * k;
   table.problem("y[" + shape_text({m, k}) + "] = (A[" + shape_text({m, k}) + "] · B[" +
                     shape_text({k, n}) + "]) · C[" + shape_text({n, k}) + "], fp32",
@@ -42,8 +41,8 @@ int main(int argc, char** argv) try {
   const Expected want = reference(A.host(), B.host(), C.host(), n, k, rows);
   DeviceBuffer<float> y_tilde(m * n);
   for (const auto& step : steps) {
-    const auto launch = [&](float* y) { step.launch(a, b, c, y, y_tilde.data(), m, n, k); };
-    if (auto row = table.launch(step, launch))
+    const auto call = [&](auto run, float* y) { return run(a, b, c, y, y_tilde.data(), m, n, k); };
+    if (auto row = table.launch(step, call))
       table.add(row, compare_rows(row.output, want, rows, row.layout));
   }
   return table.finish();

@@ -4,8 +4,8 @@
 // FLOP            4·m·n·k
 // global memory   4·m·n·k/b + m·n + m·k floats, by the article "When to tile two matrix multiplies"
 //                 (docs/06_joint.md compares)
-// asked for by product_kernel  loads 2·(m·k·⌈n/b⌉ + m·n·⌈k/b⌉ + 2·k·n·⌈m/b⌉) bytes,
-//                              stores 2·(m·n + m·k) bytes, as the mean of its two launches
+// asked for by product_kernel  loads 4·(m·k·⌈n/b⌉ + m·n·⌈k/b⌉ + 2·k·n·⌈m/b⌉) bytes,
+//                              stores 4·(m·n + m·k) bytes, in its two launches
 // shared memory   2·b² floats, 32,768 bytes for b = 64
 // block           256 threads for a tile of b×b; b is 16, 32 or 64
 // H200            0.543 ms for 4096×64 by 64×4096 by 4096×64

@@ -101,8 +101,8 @@ TEST_CASE("joint tiling: the kernels ask for what their headers say", "[counts]"
     const auto [m, n, k] = shape;
     CAPTURE(step.name, m, n, k);
     JointProblem p(shape);
-    check_asked_for({{"m", m}, {"n", n}, {"k", k}, {"b", tile_for(k)}}, [&] {
-      step.launch(p.a.data(), p.b.data(), p.c.data(), p.y.data(), p.y_tilde.data(), m, n, k);
+    check_asked_for(step, [&, m = m, n = n, k = k](auto run) {
+      return run(p.a.data(), p.b.data(), p.c.data(), p.y.data(), p.y_tilde.data(), m, n, k);
     });
   }
 }

@@ -22,16 +22,15 @@ int main(int argc, char** argv) try {
   table.require_a_step(tensor_cores::steps, [&](tensor_cores::Launcher* launch) {
     launch(without_elements(shape), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
   });
-  table.symbols(symbols_of(shape));
   tensor_cores::announce_bf16(table, shape);
 
   const tensor_cores::RoundedInputs in(shape, options);
   DeviceBuffer<float> lse(shape.rows());
   for (const auto& step : tensor_cores::steps) {
-    const auto launch = [&](bf16* out) {
-      step.launch(shape, in.q.data(), in.k.data(), in.v.data(), out, lse.data(), nullptr);
+    const auto call = [&](auto run, bf16* out) {
+      return run(shape, in.q.data(), in.k.data(), in.v.data(), out, lse.data(), nullptr);
     };
-    if (auto row = table.launch_bf16(step, launch, [&](float*) { lse.poison(); }))
+    if (auto row = table.launch_bf16(step, call, [&](float*) { lse.poison(); }))
       table.add(row, in.want.compare(row, lse.to_host()));
   }
   return table.finish();

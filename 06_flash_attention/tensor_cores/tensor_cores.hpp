@@ -40,45 +40,69 @@ using Launcher = void(const Attention& shape, const bf16* q, const bf16* k, cons
 Launcher fragments, swizzled, waits_in_order, short_softmax, tall_tiles, masks_at_edges,
     one_barrier, lazy_rescale, head_sizes, any_address;
 
+/// In tiles of Br queries and Bc keys: each tile of queries reads all keys that it sees.
+template <int Br, int Bc = 64, class... Rest>
+std::vector<Asked> by_bf16_tiles(const Attention& s, Rest...) {
+  Asked asked = {.loads = 2 * s.B * s.NH * s.HS * (s.Tq + 2 * s.Tk * ceil_div(s.Tq, Br)),
+                 .stores = 2 * s.B * s.NH * s.Tq * (s.HS + 2)};
+  asked.loads -= 4 * s.B * s.NH * s.HS * hidden_keys(s, Br, Bc);
+  return {asked};
+}
+/// Steps 9 and 10, but for the small tiles of a smaller device.
+template <class... Rest>
+std::vector<Asked> by_sized_tiles(const Attention& s, Rest...) {
+  return s.HS <= 64 ? by_bf16_tiles<128, 128>(s) : by_bf16_tiles<128>(s);
+}
+
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "fragments",
      .launch = fragments,
+     .asked = by_bf16_tiles<64>,
      .idea = "both products by mma; P goes from one to the other in registers",
      .needs = "sm_80"},
     {.name = "swizzled",
      .launch = swizzled,
+     .asked = by_bf16_tiles<64>,
      .idea = "rows in shared memory so that ldmatrix has no bank conflicts",
      .needs = "sm_80"},
     {.name = "waits_in_order",
      .launch = waits_in_order,
+     .asked = by_bf16_tiles<64>,
      .idea = "V comes until the softmax ends, the next K from the softmax on",
      .needs = "sm_80"},
     {.name = "short_softmax",
      .launch = short_softmax,
+     .asked = by_bf16_tiles<64>,
      .idea = "one FFMA and one ex2 a score; lanes add up once, at the end",
      .needs = "sm_80"},
     {.name = "tall_tiles",
      .launch = tall_tiles,
+     .asked = by_bf16_tiles<128>,
      .idea = "32 rows a warp: what is read of K and V serves twice",
      .needs = "sm_80"},
     {.name = "masks_at_edges",
      .launch = masks_at_edges,
+     .asked = by_bf16_tiles<128>,
      .idea = "the mask is asked only where a tile meets the diagonal or the end",
      .needs = "sm_80"},
     {.name = "one_barrier",
      .launch = one_barrier,
+     .asked = by_bf16_tiles<128>,
      .idea = "two stages of K and V, one barrier a tile",
      .needs = "sm_80"},
     {.name = "lazy_rescale",
      .launch = lazy_rescale,
+     .asked = by_bf16_tiles<128>,
      .idea = "O is rescaled only where a maximum rises by more than 8 in log2",
      .needs = "sm_80"},
     {.name = "head_sizes",
      .launch = head_sizes,
+     .asked = by_sized_tiles,
      .idea = "head sizes up to 256, each with tiles of its own",
      .needs = "sm_80"},
     {.name = "any_address",
      .launch = any_address,
+     .asked = by_sized_tiles,
      .idea = "tensors that do not begin at a multiple of 16 bytes, one number at a time",
      .needs = "sm_80"},
 };

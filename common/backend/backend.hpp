@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
+#include <vector>
+
+#include "common/kernel/step.hpp"
 
 namespace tutorial {
 
@@ -39,10 +41,9 @@ void switch_checks(bool on);
 void set_thread_order(uint64_t seed);  // of blocks and threads, shuffled; 0: the natural one
 /// A launch that runs longer is ended, with a report of where it is; 0: no limit.
 void set_launch_limit(double seconds);
-/// So is one that makes more accesses to global memory than `most` says for the kernel's file and
-/// its name; 0: no limit.
-void set_access_limit(
-    std::function<double(const std::string& path, const std::string& kernel)> most);
+/// So is one that makes ten times as many accesses to global memory, of four bytes each, as its
+/// kernel should make in all; a kernel without an entry may make any number.
+void set_expected(std::vector<Asked> asked);
 
 /// "race, step1_shared_tile.cu:35": what such a backend found wrong with the last launch that
 /// failed; its report has been printed. "" on a GPU.

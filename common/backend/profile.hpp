@@ -68,7 +68,6 @@ struct Takes {
 
 struct KernelProfile {
   std::string kernel;
-  std::string path = {};  // of the file that it stands in, with lines; "" where it is not known
   int64_t launches = 0;
   int64_t blocks = 0, threads = 0;  // of all launches; counted on the CPU
   Takes takes = {};                 // the last launch; on a GPU

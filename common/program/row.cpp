@@ -54,10 +54,11 @@ void report_wrong(const Run& run, const Result& result, const Comparison& compar
   std::cout << std::flush;
 }
 
-void keep_profiles(const Run& run, std::vector<KernelProfile> profiles, Result& result) {
+void keep_profiles(const Run& run, std::vector<KernelProfile> profiles,
+                   const std::vector<Asked>& asked, Result& result) {
   const std::string sizes = sizes_text(run.options);
   if (run.options.run.profile && !result.is_vendor)
-    print_profile("profile of " + result.name + " · " + sizes, profiles, run.problem.symbols);
+    print_profile("profile of " + result.name + " · " + sizes, profiles, asked);
   std::string& csv = run.outcome.profile_csv;
   if (csv.empty()) csv = profile_csv_heads();
   csv += profile_csv_lines(run.options.usage.program, sizes, result.name, profiles);
@@ -110,6 +111,7 @@ struct Launched::State {
   DeviceBuffer<__nv_bfloat16> narrow;
   std::vector<float> got;  // the output on the host
   std::vector<KernelProfile> profiles;
+  std::vector<Asked> asked;
   std::optional<Progress> progress;
 
   void prepare() {
@@ -132,6 +134,14 @@ Launched::~Launched() = default;
 
 namespace {
 
+/// As long as it lives, a kernel that asks for ten times what the row should is ended.
+class Limited {
+ public:
+  explicit Limited(const std::vector<Asked>& asked) { set_expected(asked); }
+  ~Limited() { set_expected({}); }
+  Limited(const Limited&) = delete;
+};
+
 /// Launches the row; of a step that is to be traced keeps the trace, of a right result or a wrong
 /// one, but not of a launch that failed.
 void launch_once(const Run& run, Launched::State& row) {
@@ -139,6 +149,8 @@ void launch_once(const Run& run, Launched::State& row) {
   const bool traces = !options.trace_path.empty() && is_step(row.result);
   if (traces) start_trace(options.trace_kernel, kMostTraceEvents);
   try {
+    if (row.row.asked && !device_has_clock()) row.asked = row.row.asked();
+    const Limited limited(row.asked);
     row.launch();
   } catch (const Error& error) {
     throw Refused(error.what());
@@ -164,7 +176,7 @@ void launch_and_fetch(const Run& run, Launched::State& row) {
 
 /// Times or counts a right result, and keeps it where it is to be written.
 void measure(const Run& run, Launched::State& row) {
-  keep_profiles(run, std::move(row.profiles), row.result);
+  keep_profiles(run, std::move(row.profiles), row.asked, row.result);
   row.result.is_counted = !device_has_clock();
   if (run.options.times() && !row.got.empty())
     row.result.time =

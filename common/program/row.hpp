@@ -33,8 +33,9 @@ struct Row {
   std::function<void(float*)> launch = {};               // writes the output; timed
   std::function<void(__nv_bfloat16*)> launch_bf16 = {};  // instead, where the output is bf16
   std::function<void(float*)> before = {};  // before each launch, not timed: restores what it reads
-  std::vector<int64_t> shape = {};          // of the output
-  Cost cost = {};                           // for this row's own "of bound" (a stage of a pipeline)
+  std::function<std::vector<Asked>()> asked = {};  // of global memory, by a launch; as in Step
+  std::vector<int64_t> shape = {};                 // of the output
+  Cost cost = {};         // for this row's own "of bound" (a stage of a pipeline)
   bool is_stage = false;  // indented in the table; no "of vendor"; not what --output writes
 };
 
@@ -76,7 +77,6 @@ struct Problem {
   std::string device, line;  // as the program's head shows them
   Cost cost = {};
   std::vector<int64_t> output_shape = {};
-  std::map<std::string, double> symbols = {};  // of the formulas in the steps' headers
 };
 
 /// What the rows left behind so far.

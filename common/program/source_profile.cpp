@@ -6,7 +6,6 @@
 
 #include "common/data/files.hpp"
 #include "common/data/text.hpp"
-#include "common/program/cost_model.hpp"
 
 namespace tutorial {
 namespace {
@@ -124,27 +123,27 @@ void print_source(const std::vector<ProfiledLine>& lines) {
   }
 }
 
-/// How far what was counted is from what the step's header says.
-void print_model(const KernelProfile& profile, const std::map<std::string, double>& symbols) {
-  const std::optional<CostModel> model = read_cost_model(profile.path, profile.kernel);
-  if (!model) return;
-  const auto compare = [&](const char* what, const std::string& formula, int64_t counted) {
-    const double stated = evaluate(formula, symbols) * static_cast<double>(profile.launches);
-    std::cout << "  " << what << ": " << formula << " = " << with_prefix(stated, "B")
-              << ", counted " << with_prefix(static_cast<double>(counted), "B");
-    if (stated > 0)
-      std::cout << formatted(" (%+.1f %%)", 100 * (static_cast<double>(counted) / stated - 1));
+/// How far what was counted is from what the step should ask for.
+void print_asked(const KernelProfile& profile, const std::vector<Asked>& asked) {
+  const Asked* by = find_asked(asked, profile.kernel);
+  if (by == nullptr) return;
+  const auto compare = [&](const char* what, int64_t expected, int64_t counted) {
+    std::cout << "  " << what << ": " << with_prefix(static_cast<double>(expected), "B")
+              << " expected, counted " << with_prefix(static_cast<double>(counted), "B");
+    if (expected > 0)
+      std::cout << formatted(
+          " (%+.1f %%)", 100 * (static_cast<double>(counted) / static_cast<double>(expected) - 1));
     std::cout << '\n';
   };
-  std::cout << "what " << base_name(profile.path) << " says that it asks for\n";
-  compare("loads", model->loads, profile.total.loads.bytes);
-  compare("stores", model->stores, profile.total.stores.bytes);
+  std::cout << "asked of global memory\n";
+  compare("loads", by->loads, profile.total.loads.bytes);
+  compare("stores", by->stores, profile.total.stores.bytes);
 }
 
 }  // namespace
 
 void print_profile(const std::string& title, const std::vector<KernelProfile>& profiles,
-                   const std::map<std::string, double>& symbols) {
+                   const std::vector<Asked>& asked) {
   std::cout << '\n' << title << '\n';
   if (profiles.empty()) std::cout << "no kernel of ours ran\n";
   for (const KernelProfile& profile : profiles) {
@@ -160,7 +159,7 @@ void print_profile(const std::string& title, const std::vector<KernelProfile>& p
     }
     std::cout << "in all\n";
     for (const auto& [row, words] : rows_of(profile.total)) std::cout << row << '\n';
-    print_model(profile, symbols);
+    print_asked(profile, asked);
   }
   std::cout << std::flush;
 }

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "common/data/files.hpp"
-#include "common/program/cost_model.hpp"
 #include "common/program/progress.hpp"
 #include "common/program/table_text.hpp"
 #include "common/program/trace_file.hpp"
@@ -109,21 +108,6 @@ void Table::problem(const std::string& line, Cost cost, std::vector<int64_t> out
     say("an empty problem: nothing to compute");
 }
 
-void Table::symbols(const std::map<std::string, int64_t>& values) {
-  std::map<std::string, double>& symbols = state_->problem.symbols;
-  for (const auto& [name, value] : values) symbols[name] = static_cast<double>(value);
-  // Where accesses are counted, a kernel that makes ten times those of its file's header is ended.
-  set_access_limit([symbols](const std::string& path, const std::string& kernel) {
-    const std::optional<CostModel> model = read_cost_model(path, kernel);
-    if (!model) return 0.0;
-    try {
-      const double bytes = evaluate(model->loads, symbols) + evaluate(model->stores, symbols);
-      return 10 * bytes / sizeof(float);
-    } catch (const Error&) {  // another chapter's kernel, say: its letters mean nothing here
-      return 0.0;
-    }
-  });
-}
 void Table::say(const std::string& line) {
   std::cout << line << std::endl;
 }

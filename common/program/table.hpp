@@ -6,7 +6,8 @@
 //     Table table(options);
 //     table.problem("C[…] = …", {.flop = …, .bytes = …}, {M, N});
 //     for (const auto& step : steps)
-//       if (auto row = table.launch(step, [&](float* C) { step.launch(a, b, C, M, N, K); }))
+//       if (auto row = table.launch(step, [&](auto run, float* C) { return run(a, b, C, M, N, K);
+//       }))
 //         table.add(row, compare_rows(row.output, want, rows, row.layout));
 //     return table.finish();
 //   } catch (...) {
@@ -16,9 +17,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/backend/backend.hpp"
@@ -52,9 +53,6 @@ class Table {
   /// and the output are counted, and `scratch_bytes` more.
   void problem(const std::string& line, Cost cost, std::vector<int64_t> output,
                double scratch_bytes = 0);
-  /// What the letters in the steps' headers stand for, for --profile
-  /// (common/program/cost_model.hpp).
-  void symbols(const std::map<std::string, int64_t>& values);
   /// A line printed before or below the table.
   void say(const std::string& line);
   void note(const std::string& line);
@@ -62,25 +60,23 @@ class Table {
   // ---- rows: launch, compare the output, add
 
   /// Poisons an output and launches a step on it; `before` comes first each time, to restore what
-  /// the launch reads. Nothing comes back of a step that is not selected.
-  template <class Launcher>
-  Launched launch(const Step<Launcher>& step, std::function<void(float*)> launch,
+  /// the launch reads. `call` gets a function and the output, and calls it with all that a launcher
+  /// takes: that is the step's launcher, and before it its `asked`. Nothing comes back of a step
+  /// that is not selected.
+  template <class Launcher, class Call>
+  Launched launch(const Step<Launcher>& step, const Call& call,
                   std::function<void(float*)> before = {}) {
-    return launch_selected({.name = step.name,
-                            .tile = step.tile,
-                            .needs = step.needs,
-                            .launch = std::move(launch),
-                            .before = std::move(before)});
+    Row row = row_of<float>(step, call, std::move(before));
+    row.launch = [=, launch = step.launch](float* out) { call(launch, out); };
+    return launch_selected(row);
   }
   /// The same for a step whose output is bf16; what comes back is widened to float32.
-  template <class Launcher>
-  Launched launch_bf16(const Step<Launcher>& step, std::function<void(__nv_bfloat16*)> launch,
+  template <class Launcher, class Call>
+  Launched launch_bf16(const Step<Launcher>& step, const Call& call,
                        std::function<void(float*)> before = {}) {
-    return launch_selected({.name = step.name,
-                            .tile = step.tile,
-                            .needs = step.needs,
-                            .launch_bf16 = std::move(launch),
-                            .before = std::move(before)});
+    Row row = row_of<__nv_bfloat16>(step, call, std::move(before));
+    row.launch_bf16 = [=, launch = step.launch](__nv_bfloat16* out) { call(launch, out); };
+    return launch_selected(row);
   }
   /// A row that is no step of the list, or one of its stages.
   Launched launch(const Row& row);
@@ -108,6 +104,16 @@ class Table {
   int finish();
 
  private:
+  /// A step's row, without what it launches.
+  template <class Element, class Launcher, class Call>
+  static Row row_of(const Step<Launcher>& step, const Call& call,
+                    std::function<void(float*)> before) {
+    Row row = {
+        .name = step.name, .tile = step.tile, .needs = step.needs, .before = std::move(before)};
+    if (step.asked != nullptr)
+      row.asked = [=, asked = step.asked] { return call(asked, static_cast<Element*>(nullptr)); };
+    return row;
+  }
   Launched launch_selected(const Row& row);
   /// Notes why a selected step does not launch, if it does not.
   void ask(const std::string& step, const std::string& needs, const std::function<void()>& launch);

@@ -114,7 +114,7 @@ TEST_CASE("A CUDA error outside of a kernel ends the program with its message", 
   const std::vector<Step<Launcher>> steps = {kRight};
   const Ended ended = run_program({}, listed(steps), [&](const Options&, Table& table) {
     table.problem("C", {.flop = 1, .bytes = 8}, {2});
-    auto row = table.launch(kRight, [](float* C) { right(C, 2); });
+    auto row = table.launch(kRight, [](auto run, float* C) { return run(C, 2); });
     table.add(row, Comparison{});
     fails(nullptr, 0);
   });
@@ -195,16 +195,22 @@ TEST_CASE("A step may write bf16: its output is checked, and written to a file, 
           "[chapter]") {
   const float value = GENERATE(0.5f, 0.75f);
   using Narrow = void(__nv_bfloat16*);
-  const Step<Narrow> step = {.name = "narrow", .launch = nullptr, .idea = "writes bf16"};
+  static float written;
+  written = value;
+  const Step<Narrow> step = {
+      .name = "narrow",
+      .launch =
+          [](__nv_bfloat16* out) {
+            const std::vector<__nv_bfloat16> values(2, written);
+            CUDA_CHECK(cudaMemcpy(out, values.data(), 4, cudaMemcpyHostToDevice));
+          },
+      .idea = "writes bf16"};
   const Folder folder;
   const std::string path = folder / "out.npy";
   const std::vector<ListedStep> steps = listed(std::vector{step});
   const Ended ended = run_program({"--output", path}, steps, [&](const Options&, Table& table) {
     table.problem("C[2] = 0.5, bf16", {.bytes = 4, .arithmetic = Arithmetic::bf16}, {2});
-    auto row = table.launch_bf16(step, [&](__nv_bfloat16* out) {
-      const std::vector<__nv_bfloat16> values(2, value);
-      CUDA_CHECK(cudaMemcpy(out, values.data(), 4, cudaMemcpyHostToDevice));
-    });
+    auto row = table.launch_bf16(step, [](auto run, __nv_bfloat16* out) { return run(out); });
     table.add(row, compare(row.output, in_bf16({{0.5, 0.5}, {0, 0}}), row.layout));
   });
   INFO(ended.out << ended.err);

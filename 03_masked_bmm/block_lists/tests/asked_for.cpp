@@ -1,4 +1,4 @@
-// What the kernels ask global memory for, beside the formulas in their headers.
+// What the kernels ask global memory for, beside what they say.
 #include "common/testing/asked_for.hpp"
 
 #include "block_lists/tests/problem.hpp"
@@ -13,21 +13,19 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
       CAPTURE(step.name, s.batch, s.M, s.N, s.K, kind);
       Problem problem(s, make_mask(kind, s.batch, s.M, s.N, false, 5));
       problem.p.band = band_of(kind, s.M, s.N);
-      const LiveBlocks live =
-          live_blocks(problem.p, problem.mask, step.launch == mask_words ? BLOCK : BLOCK / 2);
-      // What the words in a header allow: less where a live block reaches over an edge of C, and
-      // the words and the list more.
-      Allowance loads = {.less = 4 * s.K * live.beyond_edges};
+      // "The words and the list more".
+      const int64_t live = live_blocks(problem.p, problem.mask, BLOCK).count;
       const int64_t blocks = s.batch * ceil_div(s.M, BLOCK) * ceil_div(s.N, BLOCK);
+      Allowance loads;
       if (step.launch == mask_words)  // by each thread: an entry of the list, its word twice
-        loads.more = 256 * (16 * blocks + 2 * 8 * live.count);
+        loads.more = 256 * (16 * blocks + 2 * 8 * live);
       if (step.launch == small_tiles || step.launch == overlapped_tiles)  // by a thread; by each
-        loads.more = 2 * 16 * blocks + 256 * 8 * live.count;
+        loads.more = 2 * 16 * blocks + 256 * 8 * live;
       DeviceBuffer<float> C(s.batch * s.M * s.N);
       check_asked_for(
-          {{"B", s.batch}, {"M", s.M}, {"N", s.N}, {"K", s.K}, {"live", live.count}},
-          [&] {
-            step.launch(problem.p, problem.device_A.data(), problem.device_B.data(), C.data());
+          step,
+          [&](auto run) {
+            return run(problem.p, problem.device_A.data(), problem.device_B.data(), C.data());
           },
           loads);
     }
@@ -41,7 +39,7 @@ TEST_CASE("what is built from a mask asks for what its header says", "[counts]")
     ListedBmm p;
     p.batch = masks, p.M = M, p.N = N;
     DeviceLists device(p, make_mask("random:0.5", masks, M, N, masks > 1, 3));
-    check_asked_for({{"masks", masks}, {"M", M}, {"N", N}}, [&] {
+    check_asked_for(mask_words_and_list_ask(p), [&] {
       build_mask_words(p, device.words.data(), device.states.data(), device.list.data());
     });
   }

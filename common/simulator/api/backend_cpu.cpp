@@ -48,8 +48,8 @@ void set_thread_order(uint64_t seed) {
 void set_launch_limit(double seconds) {
   simulator::set_launch_limit(seconds);
 }
-void set_access_limit(std::function<double(const std::string&, const std::string&)> most) {
-  simulator::set_access_limit(std::move(most));
+void set_expected(std::vector<Asked> asked) {
+  simulator::set_expected(std::move(asked));
 }
 std::string last_finding() {
   return simulator::last_finding();

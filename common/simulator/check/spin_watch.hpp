@@ -6,9 +6,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <set>
 #include <string>
+#include <vector>
+
+#include "common/kernel/step.hpp"
 
 namespace simulator {
 
@@ -84,10 +86,9 @@ double launch_limit();
 void set_launch_limit(double seconds);
 void launch_was_ended();
 
-/// How many accesses of global memory a launch may make: what the function says for the file and
-/// the name of a kernel, or any number if it says 0.
-using AccessLimit = std::function<double(const std::string& path, const std::string& kernel)>;
-double access_limit(const std::string& path, const std::string& kernel);
-void set_access_limit(AccessLimit limit);
+/// How many accesses of global memory a launch of this kernel may make: ten times what is expected
+/// of it, or any number if this is 0.
+double access_limit(const std::string& kernel);
+void set_expected(std::vector<tutorial::Asked> asked);
 
 }  // namespace simulator

@@ -292,8 +292,7 @@ std::unique_ptr<Recorder> active;
 tutorial::TakenTrace taken;
 
 std::string name_of(const Launch& launch) {
-  const std::string known = launch.address == nullptr ? "" : function_name(launch.address);
-  return known.empty() ? launch.kernel : known;
+  return kernel_name(launch.address, launch.kernel);
 }
 
 }  // namespace

@@ -175,7 +175,6 @@ namespace {
 
 struct Kernel {
   std::string name;
-  const void* address;
   uint32_t last_launch = 0;
   int64_t launches = 0;
   Profiled profiled;
@@ -235,12 +234,11 @@ bool profiling() {
 }
 
 void add_profile(const char* name, const void* address, uint32_t launch, const Profiled& profiled) {
-  const std::string known = address == nullptr ? "" : function_name(address);
-  const std::string full = known.empty() ? name : known;
+  const std::string full = kernel_name(address, name);
   const std::lock_guard lock(mutex);
   auto kernel = std::find_if(kernels.begin(), kernels.end(),
                              [&](const Kernel& kernel) { return kernel.name == full; });
-  if (kernel == kernels.end()) kernel = kernels.insert(kernel, Kernel{full, address, 0, 0, {}});
+  if (kernel == kernels.end()) kernel = kernels.insert(kernel, Kernel{full, 0, 0, {}});
   if (kernel->last_launch != launch) ++kernel->launches;  // else another worker's part of it
   kernel->last_launch = launch;
   kernel->profiled.blocks += profiled.blocks;
@@ -271,9 +269,7 @@ std::vector<KernelProfile> take_profile(bool with_lines) {
                         .blocks = kernel.profiled.blocks,
                         .threads = kernel.profiled.threads,
                         .total = simulator::total(kernel.profiled)});
-    if (!with_lines) continue;
-    profiles.back().path = simulator::source_place(kernel.address).path;
-    profiles.back().lines = simulator::by_line(kernel.profiled);
+    if (with_lines) profiles.back().lines = simulator::by_line(kernel.profiled);
   }
   simulator::kernels.clear();
   return profiles;

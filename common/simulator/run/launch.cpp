@@ -44,13 +44,13 @@ class Pool {
         if (workers_[i]) watches_[i].look(*workers_[i], time);
         seconds = std::max(seconds, watches_[i].seconds(time));
       }
-      if (!limit) limit = access_limit(source_place(grid.launch.address).path, grid.launch.kernel);
+      if (!limit) limit = access_limit(kernel_name(grid.launch.address, grid.launch.kernel));
       const uint64_t made = accesses() - before;
       if (*limit > 0 && static_cast<double>(made) > *limit)
         end_launch("it has made " + std::to_string(made) +
                    " accesses to global memory, more than " +
                    std::to_string(static_cast<int64_t>(*limit)) +
-                   ", ten times what its file's header asks for");
+                   ", ten times what its step should ask for");
       else if (launch_limit() > 0 && seconds > launch_limit())
         end_launch("it has run for " + std::to_string(static_cast<int>(seconds)) + " s");
     });

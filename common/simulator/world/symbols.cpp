@@ -261,6 +261,11 @@ std::string function_name(const void* address) {
   return space == name.npos ? name : name.substr(space + 1);
 }
 
+std::string kernel_name(const void* address, const char* written) {
+  const std::string known = address == nullptr ? "" : function_name(address);
+  return known.empty() ? written : known;
+}
+
 std::string scoped_function_name(const void* address) {
   const Function* function = symbols().find(address);
   if (function == nullptr) return "";

@@ -35,8 +35,11 @@ size_t static_shared_bytes(const void* kernel);
 /// "shared_tile_kernel<16>": a function's name without its namespace and parameters; "" if unknown.
 std::string function_name(const void* address);
 
-/// "tutorial::(anonymous namespace)::kernel<(bool)1>": the same with its namespace, as c++filt -p
-/// has it.
+/// The same of a kernel, or what is written at its launch where nothing is known of the address.
+std::string kernel_name(const void* address, const char* written);
+
+/// "tutorial::(anonymous namespace)::kernel<(bool)1>": a function's name with its namespace, as
+/// c++filt -p has it.
 std::string scoped_function_name(const void* address);
 
 /// Where the program was loaded: instructions are told apart by their distance from here.

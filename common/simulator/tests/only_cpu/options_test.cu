@@ -16,21 +16,23 @@ __global__ void counts_up(int* next, float* C) {
   C[threadIdx.x] = 0.5f * static_cast<float>(atomicAdd(next, 1));
 }
 
-const tutorial::Step<Launcher> kTwice = {"twice",
-                                         [](float* C, int64_t count) {
-                                           writes_twice<<<1, 2 * static_cast<int>(count)>>>(
-                                               C, static_cast<int>(count));
-                                           CUDA_CHECK_LAUNCH();
-                                         },
-                                         "writes each element twice"};
+const tutorial::Step<Launcher> kTwice = {.name = "twice",
+                                         .launch =
+                                             [](float* C, int64_t count) {
+                                               writes_twice<<<1, 2 * static_cast<int>(count)>>>(
+                                                   C, static_cast<int>(count));
+                                               CUDA_CHECK_LAUNCH();
+                                             },
+                                         .idea = "writes each element twice"};
 const tutorial::Step<Launcher> kCounts = {
-    "counts",
-    [](float* C, int64_t count) {
-      tutorial::DeviceBuffer<int> next(std::vector<int>(1, 0));
-      counts_up<<<1, static_cast<int>(count)>>>(next.data(), C);
-      CUDA_CHECK_LAUNCH();
-    },
-    "needs one order"};
+    .name = "counts",
+    .launch =
+        [](float* C, int64_t count) {
+          tutorial::DeviceBuffer<int> next(std::vector<int>(1, 0));
+          counts_up<<<1, static_cast<int>(count)>>>(next.data(), C);
+          CUDA_CHECK_LAUNCH();
+        },
+    .idea = "needs one order"};
 
 }  // namespace
 

@@ -172,22 +172,22 @@ TEST_CASE("a launch that does far more than it should is ended", "[order]") {
   simulator::set_thread_order(0);
   tutorial::DeviceBuffer<int> in(counted(1000)), out(1);
   SECTION("by accesses") {
-    std::string file, name;
-    tutorial::set_access_limit([&](const std::string& path, const std::string& kernel) {
-      file = path.substr(path.rfind('/') + 1), name = kernel;
-      return 1e6;
-    });
+    tutorial::set_expected({{.kernel = "another", .loads = 4}});
+    works_long<<<1, 1>>>(in.data(), 3'000'000, out.data());
+    CHECK(Outcome{}.error == cudaSuccess);
+    tutorial::set_expected({{.kernel = "another", .loads = 4},
+                            {.kernel = "works_long", .loads = 399'996, .stores = 4}});
     works_long<<<1, 1>>>(in.data(), 100'000, out.data());
     CHECK(Outcome{}.error == cudaSuccess);
-    works_long<<<3, 1>>>(in.data(), 2'000'000'000, out.data());
-    CHECK(file + " " + name == "order_test.cu works_long");
-    tutorial::set_access_limit({});
+    const auto kernel = works_long;
+    kernel<<<3, 1>>>(in.data(), 2'000'000'000, out.data());
+    tutorial::set_expected({});
     const Outcome outcome;
     CHECK(outcome.error == cudaErrorLaunchFailure);
-    CHECK_THAT(
-        outcome.report,
-        ContainsSubstring("endless in works_long, block (0,0) thread (0,0)  order_test.cu:"));
+    CHECK_THAT(outcome.report,
+               ContainsSubstring("endless in kernel, block (0,0) thread (0,0)  order_test.cu:"));
     CHECK_THAT(outcome.report, ContainsSubstring("the launch is ended here: it has made"));
+    CHECK_THAT(outcome.report, ContainsSubstring("more than 1000000, ten times what its step"));
     CHECK_THAT(outcome.report, ContainsSubstring("of its 3 blocks have begun"));
   }
   SECTION("by time, and the launches after it sooner") {

@@ -1,0 +1,79 @@
+// What the steps ask global memory for.
+#include <algorithm>
+
+#include "common/kernel/grid.hpp"
+#include "nearest/nearest.hpp"
+
+namespace tutorial::masked_bmm::nearest {
+namespace {
+
+Asked pack_asks(const Search& s) {
+  const auto& [M, N, D, k, measure] = s;
+  return {.kernel = "pack_kernel",
+          .loads = 4 * (M + N) * D,
+          .stores = 32 * ceil_div(D, 8) * (128 * ceil_div(M, 128) + 256 * ceil_div(N, 256))};
+}
+
+/// What stands before and after the search in steps 3 and 4, with `parts` lists of c keys a row.
+std::vector<Asked> exact_asks(const Search& s, int64_t parts, int64_t c) {
+  const auto& [M, N, D, k, measure] = s;
+  const int64_t near = measure == Measure::distance ? 1 : 0;
+  const int64_t scans = std::min({ceil_div(M, 16), multiprocessors(), grid_limit.x});
+  const int64_t doubtful = M;  // at most: how many, the numbers decide
+  return {{.kernel = "norms_kernel", .loads = 4 * N * D, .stores = 4 * N},
+          {.kernel = "finish_kernel",
+           .loads = 8 * M * c * parts + near * M * (8 * D * c + 4 * D + 256),
+           .stores = 8 * M * k},
+          {.kernel = "scan_kernel",
+           .loads = 4096 * scans + 8 * doubtful * N * D,
+           .stores = 8 * doubtful * k}};
+}
+
+}  // namespace
+
+std::vector<Asked> minima_ask(const Search& s, const float*, const float*, float*, float*,
+                              Workspace, cudaStream_t) {
+  const auto& [M, N, D, k, measure] = s;
+  const int64_t blocks = cut_of(s).blocks;
+  return {
+      pack_asks(s),
+      {.kernel = "product_kernel",
+       .loads = 12288 * (ceil_div(D, 8) * ceil_div(M, 128) * ceil_div(N, 256) + blocks),
+       .stores = 16 * M * ceil_div(N, 4)},
+      {.kernel = "minimum_kernel", .loads = 16 * M * ceil_div(N, 4), .stores = 8 * M},
+      {.kernel = "fused_minimum_kernel",
+       .loads = 12288 * (ceil_div(D, 8) * ceil_div(M, 128) * ceil_div(N, 256) + blocks),
+       .stores = 0},
+      {.kernel = "unpack_kernel", .loads = 8 * M, .stores = 8 * M},
+  };
+}
+
+std::vector<Asked> second_look_asks(const Search& s, const float*, const float*, float*, float*,
+                                    Workspace, cudaStream_t) {
+  const auto& [M, N, D, k, measure] = s;
+  const int64_t blocks = cut_of(s).blocks;
+  std::vector<Asked> asked = exact_asks(s, /*parts=*/1, /*c=*/2);
+  asked.push_back(pack_asks(s));
+  asked.push_back(
+      {.loads = 12288 * (ceil_div(D, 8) * ceil_div(M, 128) * ceil_div(N, 256) + blocks) +
+                32 * N * ceil_div(M, 128),
+       .stores = 0});
+  return asked;
+}
+
+std::vector<Asked> k_best_asks(const Search& s, const float*, const float*, float*, float*,
+                               Workspace, cudaStream_t) {
+  const auto& [M, N, D, k, measure] = s;
+  const Cut cut = cut_of(s);
+  const int64_t blocks = cut.blocks, lists = cut.rows_of_shares(M);
+  const int64_t near = measure == Measure::distance ? 1 : 0, c = k + near * SPARE;
+  std::vector<Asked> asked = exact_asks(s, cut.parts(), c);
+  asked.push_back(pack_asks(s));
+  asked.push_back(
+      {.loads = 12288 * (ceil_div(D, 8) * ceil_div(M, 128) * ceil_div(N, 256) + blocks) +
+                32 * near * N * ceil_div(M, 128),
+       .stores = 8 * c * lists});
+  return asked;
+}
+
+}  // namespace tutorial::masked_bmm::nearest

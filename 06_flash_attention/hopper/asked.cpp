@@ -1,0 +1,21 @@
+// What steps 7 and 8 ask global memory for: they choose their tiles.
+#include "hopper/hopper.hpp"
+#include "tensor_cores/launch.hpp"
+
+namespace tutorial::flash_attention::hopper {
+
+std::vector<Asked> three_consumers_ask(const Attention& s, const bf16*, const bf16*, const bf16*,
+                                       bf16*, float*, Workspace, cudaStream_t) {
+  return queries_of_block(s) == 192 ? by_bf16_tiles<192, 128>(s) : by_bf16_tiles<128, 128>(s);
+}
+
+std::vector<Asked> head_sizes_ask(const Attention& s, const bf16* q, const bf16* k, const bf16* v,
+                                  bf16* out, float* lse, Workspace workspace, cudaStream_t stream) {
+  if (!tensor_cores::all_aligned(q, k, v, out)) return tensor_cores::by_sized_tiles(s);
+  if (s.HS <= 64) return three_consumers_ask(s, q, k, v, out, lse, workspace, stream);
+  return s.HS <= 128   ? by_bf16_tiles<128, 128>(s)
+         : s.HS <= 192 ? by_bf16_tiles<128, 112>(s)
+                       : by_bf16_tiles<128, 80>(s);
+}
+
+}  // namespace tutorial::flash_attention::hopper
