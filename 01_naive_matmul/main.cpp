@@ -32,7 +32,7 @@ int main(int argc, char** argv) try {
 
   // The whole result where the host can afford a reference. Else some rows of it, from all over C,
   // and the other rows by their sums with random signs.
-  const bool is_small = m * n * k <= 2e8;
+  const bool is_small = m * n * k <= affordable(2e8);
   const std::vector<float>&A = input_a.host(), &B = input_b.host();
   const std::vector<int64_t> rows = sample_rows(M, is_small ? M : 16, options.seed());
   const Expected want = reference(A, B, N, K, rows);

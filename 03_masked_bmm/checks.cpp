@@ -8,7 +8,7 @@
 namespace tutorial::masked_bmm {
 namespace {
 
-constexpr int64_t AFFORDABLE_PRODUCTS = 1'000'000'000;  // some seconds of the reference
+constexpr double AFFORDABLE_PRODUCTS = 1e9;  // some seconds of the reference
 constexpr int64_t FEWEST_ROWS = 64;
 
 }  // namespace
@@ -29,9 +29,10 @@ Comparison check_product(const MaskedBmm& p, const Mask& mask, std::span<const f
                          std::span<const float> B, std::span<const float> got,
                          const Layout& layout) {
   const int64_t rows = p.batch * p.M;
-  const int64_t affordable = std::max(AFFORDABLE_PRODUCTS / (p.N * (p.K + 1)), FEWEST_ROWS);
-  if (rows <= affordable) return compare(got, masked_bmm_reference(p, mask, A, B), layout);
-  const std::vector<int64_t> some = sample_rows(rows, affordable, 1);
+  const auto products = static_cast<int64_t>(affordable(AFFORDABLE_PRODUCTS));
+  const int64_t count = std::max(products / (p.N * (p.K + 1)), FEWEST_ROWS);
+  if (rows <= count) return compare(got, masked_bmm_reference(p, mask, A, B), layout);
+  const std::vector<int64_t> some = sample_rows(rows, count, 1);
   return compare_rows(got, masked_bmm_reference(p, mask, A, B, some), some, layout);
 }
 

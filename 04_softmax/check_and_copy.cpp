@@ -8,8 +8,9 @@
 namespace tutorial::softmax {
 
 Wanted wanted(std::span<const float> x, int64_t rows, int64_t cols, uint64_t seed) {
-  const int64_t affordable = (int64_t{1} << 23) / std::max<int64_t>(cols, 1) + 2;
-  const std::vector<int64_t> some = sample_rows(rows, std::min(rows, affordable), seed);
+  const auto elements = static_cast<int64_t>(affordable(1 << 23));
+  const std::vector<int64_t> some =
+      sample_rows(rows, elements / std::max<int64_t>(cols, 1) + 2, seed);
   return {rows, cols, some, reference(x, cols, some), expected_row_sums(x, cols)};
 }
 

@@ -80,8 +80,9 @@ void announce(Table& table, const Attention& a, double more_bytes) {
 
 std::vector<int64_t> rows_to_check(const Attention& a, uint64_t seed) {
   // A row is T·(2·C + 20·NH) steps of the reference, an exp() counted as 20: 10^8 take a second.
-  const int64_t affordable = 1 + 100'000'000 / std::max<int64_t>(1, a.T * (2 * a.C + 20 * a.NH));
-  return sample_rows(a.B * a.T, std::min(a.B * a.T, affordable), seed);
+  const auto steps = static_cast<int64_t>(affordable(1e8));
+  return sample_rows(a.B * a.T, 1 + steps / std::max<int64_t>(1, a.T * (2 * a.C + 20 * a.NH)),
+                     seed);
 }
 
 }  // namespace tutorial::unfused_attention

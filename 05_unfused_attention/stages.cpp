@@ -34,9 +34,9 @@ std::function<void(float*)> copy_scores(Of of) {
 template <class Reference>
 std::function<Comparison(const Launched&)> by_rows(Of of, const Reference& reference) {
   return [of, reference](const Launched& row) {
-    const int64_t all = of.a.heads() * of.a.T;
-    const int64_t affordable = 1 + 100'000'000 / (of.a.T * (of.a.HS() + 20));
-    const auto rows = sample_rows(all, std::min(all, affordable), of.seed);
+    const auto steps = static_cast<int64_t>(affordable(1e8));
+    const auto rows =
+        sample_rows(of.a.heads() * of.a.T, 1 + steps / (of.a.T * (of.a.HS() + 20)), of.seed);
     return compare_rows(row.output, reference(rows), rows, row.layout);
   };
 }

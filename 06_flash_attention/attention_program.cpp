@@ -67,7 +67,8 @@ void announce(Table& table, const Attention& shape, double more_bytes) {
 
 std::vector<int64_t> rows_to_check(const Attention& shape, uint64_t seed) {
   const double products = std::max(1.0, 1.0 * shape.Tk * shape.HS);
-  return sample_rows(shape.rows(), static_cast<int64_t>(std::max(64.0, 2e8 / products)), seed);
+  return sample_rows(shape.rows(), static_cast<int64_t>(std::max(64.0, affordable(2e8) / products)),
+                     seed);
 }
 
 Comparison Wanted::compare_out(std::span<const float> out, const Layout& layout) const {

@@ -65,7 +65,8 @@ void announce(Table& table, const ScaledProduct& product, double scratch_bytes) 
 std::function<Comparison(const Launched&)> check_of(const ScaledProduct& product,
                                                     const Options& options) {
   const int64_t M = product.M, N = product.N, K = product.K;
-  const bool is_small = static_cast<double>(M) * N * K <= 2e8, plain = is_plain(product);
+  const bool is_small = static_cast<double>(M) * N * K <= affordable(2e8),
+             plain = is_plain(product);
   const std::vector<float>&A = options.input("a").host(), &B = options.input("b").host();
   const std::vector<float> before =
       product.beta == 0 ? std::vector<float>() : options.input("c").host();

@@ -123,7 +123,7 @@ TEST_CASE("hopper: the program checks every step, and finds one wrong element", 
   // 2·40·32·24 FLOP; 2·(40·24 + 24·32) + 4·40·32 bytes
   check_all_right(run_program(small), names_of(steps) + Words{"cuBLAS"},
                   {.flop = 61440, .bytes = 8576});
-  check_wrong(run_stand_in(small + Words{"--kernel", "warpgroup"}, {1279, 1, 0.01f}), "warpgroup",
+  check_wrong(run_spoiled(small + Words{"--kernel", "warpgroup"}, {"warpgroup", 1279, 1, 0.01f}),
               {"1 of 1280 elements", "C[39][31]"});
 }
 

@@ -46,7 +46,7 @@ std::function<Comparison(const Launched&)> check_of(const ProductOptions& option
                                                     uint64_t seed) {
   const int64_t M = options.product.M, N = options.product.N, K = options.product.K;
   const bool is_c_bf16 = options.is_c_bf16;
-  const bool is_small = static_cast<double>(M) * N * K <= 2e8;
+  const bool is_small = static_cast<double>(M) * N * K <= affordable(2e8);
   const std::vector<float> A = widened<bf16>(narrow_a), B = widened<bf16>(narrow_b);
   const std::vector<int64_t> rows = sample_rows(M, is_small ? M : 16, seed);
   Expected want = reference(A, B, N, K, rows);

@@ -242,7 +242,7 @@ TEST_CASE("tensor cores: the program checks every step, and finds one wrong elem
   check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 48000, .bytes = 7600});
   CHECK_THAT(run.out, ContainsSubstring("C[40×30] = A[40×20] · B[20×30], bf16 in, fp32 out\n"));
   CHECK_THAT(run.out, ContainsSubstring("A and B are rounded to bf16, to nearest even"));
-  check_wrong(run_stand_in(small + Words{"--kernel", "wmma"}, {1199, 1, 0.01f}), "wmma",
+  check_wrong(run_spoiled(small + Words{"--kernel", "wmma"}, {"wmma", 1199, 1, 0.01f}),
               {"1 of 1200 elements", "C[39][29]"});
 }
 
@@ -254,10 +254,13 @@ TEST_CASE("tensor cores: the program writes C in bf16, too", "[program]") {
 }
 
 TEST_CASE("tensor cores: the program checks a large product by rows and sums", "[program]") {
-  const Words large = {"--m", "210", "--n", "1000", "--k", "1000", "--kernel", "wmma"};
-  check_all_right(run_stand_in(large), {"wmma"}, {.flop = 4.2e8, .bytes = 3.26e6});
-  check_wrong(run_stand_in(large, {.first = 0, .count = 1, .by = 1.0f}), "wmma",
-              {"1 of 16000 checked elements (16 of 210 rows)", "C[0][0]"});
+  const Words sizes = {"--m", "210", "--n", "20", "--k", "10", "--kernel", "wmma"};
+  const auto wrong = [&](int64_t first, int64_t count) {
+    return run_as_large(sizes, 40000, {"wmma", first, count, 1});
+  };
+  check_all_right(wrong(0, 0), {"wmma"}, {.flop = 84000, .bytes = 21400});
+  check_wrong(wrong(0, 1), {"1 of 320 checked elements (16 of 210 rows)", "C[0][0]"});
+  check_wrong(wrong(row_not_compared(210, 16) * 20, 1), {"1 of 210 rows are wrong (Freivalds"});
 }
 
 TEST_CASE("tensor cores: the reference is right where the product is known") {

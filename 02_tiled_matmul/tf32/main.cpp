@@ -38,7 +38,7 @@ int main(int argc, char** argv) try {
   // others. One product is compared with that of the rounded matrices.
   const std::vector<float>&A = input_a.host(), &B = input_b.host();
   const std::vector<float> A_rounded = rounded_to_tf32(A), B_rounded = rounded_to_tf32(B);
-  const bool is_small = m * n * k <= 1e8;
+  const bool is_small = m * n * k <= affordable(1e8);
   const std::vector<int64_t> rows = sample_rows(M, is_small ? M : 16, options.seed());
   const Expected exact = reference(A, B, N, K, rows, THREE_PRODUCTS);
   const Expected of_rounded = reference(A_rounded, B_rounded, N, K, rows, ONE_PRODUCT);

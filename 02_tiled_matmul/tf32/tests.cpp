@@ -171,23 +171,22 @@ TEST_CASE("TF32: the program checks every step, and finds one wrong element", "[
   CHECK_THAT(run.out, ContainsSubstring("C[40×30] = A[40×20] · B[20×30], fp32 as one or three "
                                         "products of TF32\n48.0 kFLOP, at least 10.4 kB"));
   CHECK_THAT(run.out, ContainsSubstring("error against double, of 40 rows"));
-  check_wrong(run_stand_in(small + Words{"--kernel", "three_products"},
-                           {.first = 1199, .count = 1, .by = 0.01f}),
-              "three_products", {"1 of 1200 elements", "C[39][29]"});
+  check_wrong(
+      run_spoiled(small + Words{"--kernel", "three_products"}, {"three_products", 1199, 1, 0.01f}),
+      {"1 of 1200 elements", "C[39][29]"});
 }
 
-// Beyond 10^8 products 16 rows are compared, and the others' sums.
+// Of a large product 16 rows are compared, and the others' sums.
 TEST_CASE("TF32: the program checks a large product by rows and sums", "[program]") {
   runnable(steps);
-  const Words large = {"--m", "110",  "--n",      "2000",
-                       "--k", "1000", "--kernel", "one_product,three_products"};
-  const ProgramRun right = run_stand_in(large);
-  check_all_right(right, {"one_product", "three_products"}, {.flop = 4.4e8, .bytes = 9.32e6});
-  check_wrong(run_stand_in(large, {.first = 0, .count = 1, .by = 1}), "three_products",
-              {"1 of 32000 checked elements (16 of 110 rows)", "C[0][0]"});
-  const int64_t row = row_not_compared(110, 16);
-  check_wrong(run_stand_in(large, {.first = row * 2000, .count = 1, .by = 1000}), "three_products",
-              {"C"});
+  const Words sizes = {"--m", "110", "--n",      "20",
+                       "--k", "10",  "--kernel", "one_product,three_products"};
+  const auto wrong = [&](int64_t row, int64_t count) {
+    return run_as_large(sizes, 20000, {"three_products", row * 20, count, 1});
+  };
+  check_all_right(wrong(0, 0), {"one_product", "three_products"}, {.flop = 44000, .bytes = 14000});
+  check_wrong(wrong(0, 1), {"1 of 320 checked elements (16 of 110 rows)", "C[0][0]"});
+  check_wrong(wrong(row_not_compared(110, 16), 1), {"1 of 110 rows are wrong (Freivalds"});
 }
 
 TEST_CASE("TF32: rounding is to nearest, ties away from zero") {

@@ -67,8 +67,9 @@ int main(int argc, char** argv) try {
   DeviceBuffer<std::byte> memory(bytes);
   Workspace workspace = workspace_in(memory);
 
-  const std::vector<int64_t> rows = sample_rows(
-      s.M, static_cast<int64_t>(1e8 / std::max(1.0, 1.0 * s.N * s.D)) + 1, options.seed());
+  const std::vector<int64_t> rows =
+      sample_rows(s.M, static_cast<int64_t>(affordable(1e8) / std::max(1.0, 1.0 * s.N * s.D)) + 1,
+                  options.seed());
   const auto check = [&](const Launched& row) {
     return compare_rows(row.output, reference(s, input_a.host(), input_b.host(), rows, row.output),
                         rows, row.layout);

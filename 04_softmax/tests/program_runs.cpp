@@ -19,30 +19,30 @@ TEST_CASE("the program checks every step, and says what the least work is", "[pr
 }
 
 TEST_CASE("the program finds one wrong element of a small matrix", "[program]") {
-  check_wrong(run_stand_in({"--rows", "5", "--cols", "300", "--kernel", "thread_per_row"},
-                           {.first = 4 * 300 + 299, .count = 1, .by = 1e-6f}),
-              "thread_per_row", {"1 of 1500 elements", "y[4][299]", "rows=5 cols=300"});
+  check_wrong(run_spoiled({"--rows", "5", "--cols", "300", "--kernel", "thread_per_row"},
+                          {"thread_per_row", 4 * 300 + 299, 1, 1e-6f}),
+              {"1 of 1500 elements", "y[4][299]", "rows=5 cols=300"});
 }
 
-// Beyond 2^23 elements so many are compared in whole rows, and the sum of every row.
+// Of a large matrix some rows are compared, and the sum of every row.
 TEST_CASE("the program checks a large matrix by rows and sums", "[program]") {
-  const int64_t rows = 2100, cols = 4096, compared = 2050;
-  const Words large = {"--rows",   std::to_string(rows), "--cols", std::to_string(cols),
-                       "--kernel", "thread_per_row"};
+  const int64_t rows = 21, cols = 40, compared = 12;
+  const auto wrong = [](int64_t first, int64_t count, float by) {
+    return run_as_large({"--rows", "21", "--cols", "40", "--kernel", "thread_per_row"},
+                        (compared - 2) * cols, {"thread_per_row", first, count, by});
+  };
   SECTION("which is right") {
-    check_all_right(run_stand_in(large), {"thread_per_row"},
+    check_all_right(wrong(0, 0, 0), {"thread_per_row"},
                     {.flop = 5.0 * rows * cols, .bytes = 8.0 * rows * cols});
   }
   SECTION("a small error in the last row, which is always compared") {
-    check_wrong(run_stand_in(large, {.first = rows * cols - 1, .count = 1, .by = 1e-6f}),
-                "thread_per_row",
-                {"1 of 8396800 checked elements (2050 of 2100 rows)", "y[2099][4095]"});
+    check_wrong(wrong(rows * cols - 1, 1, 1e-6f),
+                {"1 of 480 checked elements (12 of 21 rows)", "y[20][39]"});
   }
   SECTION("one element, in a row that is not compared") {
     const int64_t row = row_not_compared(rows, compared);
-    check_wrong(run_stand_in(large, {.first = row * cols + 17, .count = 1, .by = 0.01f}),
-                "thread_per_row",
-                {"1 of 2100 elements", "row sum[" + std::to_string(row) + "][0]"});
+    check_wrong(wrong(row * cols + 17, 1, 0.01f),
+                {"1 of 21 elements", "row sum[" + std::to_string(row) + "][0]"});
   }
 }
 

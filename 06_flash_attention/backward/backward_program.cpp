@@ -48,9 +48,9 @@ Comparison Wanted::compare(std::span<const float> got) const {
 
 Wanted wanted(const Attention& shape, const HostTensors& at, uint64_t seed) {
   const auto rows_of = [&](int64_t rows, double pairs) {
-    const double affordable =
-        std::max(32.0, 3e7 / std::max(1.0, pairs * static_cast<double>(shape.HS)));
-    return sample_rows(rows, static_cast<int64_t>(affordable), seed);
+    const double products = std::max(1.0, pairs * static_cast<double>(shape.HS));
+    return sample_rows(rows, static_cast<int64_t>(std::max(32.0, affordable(3e7) / products)),
+                       seed);
   };
   const std::vector<int64_t> queries = rows_of(query_rows(shape), static_cast<double>(shape.Tk));
   const std::vector<int64_t> keys =

@@ -36,8 +36,8 @@ int main(int argc, char** argv) try {
   if (products > 0) say_counts(table, a, b, c, m, n, k);
 
   // The whole result where the host can afford a reference, else some rows of it.
-  const std::vector<int64_t> rows =
-      sample_rows(m, static_cast<int64_t>(1e8 / std::max(1.0, 1.0 * n * k)) + 1, options.seed());
+  const std::vector<int64_t> rows = sample_rows(
+      m, static_cast<int64_t>(affordable(1e8) / std::max(1.0, 1.0 * n * k)) + 1, options.seed());
   const Expected want = reference(A.host(), B.host(), C.host(), n, k, rows);
   DeviceBuffer<float> y_tilde(m * n);
   for (const auto& step : steps) {

@@ -89,9 +89,13 @@ function(tutorial_sources target headers)
       # A part's files go to a folder of their own: they may have the same names.
       get_filename_component(folder "${source}" ABSOLUTE)
       get_filename_component(folder "${folder}" DIRECTORY)
-      file(RELATIVE_PATH folder "${CMAKE_CURRENT_SOURCE_DIR}" "${folder}")
-      file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${folder}")
-      tutorial_translate("${source}" "${CMAKE_CURRENT_BINARY_DIR}/${folder}" source)
+      cmake_path(IS_PREFIX CMAKE_CURRENT_BINARY_DIR "${folder}" is_made)
+      if(NOT is_made)
+        file(RELATIVE_PATH folder "${CMAKE_CURRENT_SOURCE_DIR}" "${folder}")
+        set(folder "${CMAKE_CURRENT_BINARY_DIR}/${folder}")
+        file(MAKE_DIRECTORY "${folder}")
+      endif()
+      tutorial_translate("${source}" "${folder}" source)
       tutorial_prepend_headers(${target} "${source}" "${headers}")
     endif()
     target_sources(${target} PRIVATE "${source}")
@@ -154,8 +158,7 @@ endfunction()
 # A chapter, or a part of one: what stands in its folder, where new files are picked up. One rule for both:
 #
 #   main.cpp             the program, <name>
-#   tests.cpp, tests/    its tests, <name>_tests; tests/stand_in.cpp defines some of the steps anew for the program's
-#                        own tests: <name>_stand_in
+#   tests.cpp, tests/    its tests, <name>_tests
 #   all else             <name>_steps: the kernels, the references and other host code
 #   exercises/           common/cmake/Exercises.cmake
 #   mistakes.txt         common/cmake/Mistakes.cmake
@@ -189,16 +192,16 @@ function(tutorial_ladder name label)
   file(GLOB sources CONFIGURE_DEPENDS *.cu *.cpp)
   file(GLOB tests CONFIGURE_DEPENDS tests.cpp tests/*.cpp tests/*.cu)
   list(REMOVE_ITEM sources "${CMAKE_CURRENT_SOURCE_DIR}/main.cpp" "${CMAKE_CURRENT_SOURCE_DIR}/tests.cpp")
-  set(stand_in "${CMAKE_CURRENT_SOURCE_DIR}/tests/stand_in.cpp")
-  list(REMOVE_ITEM tests "${stand_in}")
 
   add_library(${name}_steps STATIC)
   tutorial_sources(${name}_steps kernel_headers ${sources})
   tutorial_reuse_headers(${name}_steps program_headers)
   target_link_libraries(${name}_steps PUBLIC ${arg_UNPARSED_ARGUMENTS} tutorial_common)
 
-  add_executable(${name} main.cpp)
-  tutorial_reuse_headers(${name} program_headers)
+  add_library(${name}_main OBJECT main.cpp)
+  tutorial_reuse_headers(${name}_main program_headers)
+  target_link_libraries(${name}_main PRIVATE ${name}_steps ${arg_PROGRAM})
+  add_executable(${name} $<TARGET_OBJECTS:${name}_main>)
   target_link_libraries(${name} PRIVATE ${name}_steps ${arg_PROGRAM})
 
   add_executable(${name}_tests)
@@ -208,16 +211,17 @@ function(tutorial_ladder name label)
   add_custom_target(${name}_check)
   add_dependencies(${name}_check ${name}_tests ${name})
 
-  # The linker takes the stand-in, and from the library what it does not define. The program's own
-  # files are not compiled again.
-  if(EXISTS "${stand_in}")
-    add_executable(${name}_stand_in $<TARGET_OBJECTS:${name}> "${stand_in}")
-    tutorial_reuse_headers(${name}_stand_in program_headers)
-    target_link_libraries(${name}_stand_in PRIVATE ${name}_steps ${arg_PROGRAM})
-    add_dependencies(${name}_check ${name}_stand_in)
-    target_compile_definitions(${name}_tests PRIVATE TUTORIAL_PROGRAM="$<TARGET_FILE:${name}>"
-      TUTORIAL_STAND_IN="$<TARGET_FILE:${name}_stand_in>")
-  endif()
+  # The test program holds the program, too, as a function: common/testing/program_run.hpp spoils what it computes.
+  set(as_function "${CMAKE_CURRENT_BINARY_DIR}/program_main.o")
+  add_custom_command(
+    OUTPUT "${as_function}"
+    COMMAND "${CMAKE_OBJCOPY}" --redefine-sym main=program_main "$<TARGET_OBJECTS:${name}_main>" "${as_function}"
+    DEPENDS "$<TARGET_OBJECTS:${name}_main>"
+    VERBATIM)
+  target_sources(${name}_tests PRIVATE "${as_function}")
+  add_dependencies(${name}_tests ${name}_main)  # make builds the one before the other
+  target_compile_definitions(${name}_tests PRIVATE TUTORIAL_PROGRAM="$<TARGET_FILE:${name}>"
+    TUTORIAL_TESTS="$<TARGET_FILE:${name}_tests>")
   tutorial_exercises(${name})
   if(TUTORIAL_BACKEND STREQUAL "cpu")
     tutorial_mistakes(${name} ${label})

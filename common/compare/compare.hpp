@@ -1,8 +1,10 @@
 // What "equal" means, and what a failure tells.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,6 +66,14 @@ Comparison compare_rows(std::span<const float> got, const Expected& want,
 
 /// `count` distinct rows of `total`, seeded, the first and the last among them, in order.
 std::vector<int64_t> sample_rows(int64_t total, int64_t count, uint64_t seed);
+
+/// How many steps of its reference a program does, so that they take a second or two: what takes
+/// more is compared on some rows. As many as it says, where no test makes it less, so that a small
+/// problem is treated as a large one.
+inline double most_affordable = std::numeric_limits<double>::infinity();
+inline double affordable(double steps) {
+  return std::min(steps, most_affordable);
+}
 
 /// Freivalds' check of C = A·B over every element: C·x against A·(B·x) for a random ±1 vector x,
 /// one bound a row (Freivalds 1977). Finds any wrong row with probability >= 1/2 a round. All

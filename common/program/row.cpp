@@ -110,6 +110,7 @@ struct Launched::State {
   DeviceBuffer<float> floats;
   DeviceBuffer<__nv_bfloat16> narrow;
   std::vector<float> got;  // the output on the host
+  int64_t fetched = 0;     // elements that came to the host
   std::vector<KernelProfile> profiles;
   std::vector<Asked> asked;
   std::optional<Progress> progress;
@@ -122,6 +123,11 @@ struct Launched::State {
   std::vector<float> to_host() const {
     return row.launch_bf16 ? widened<__nv_bfloat16>(narrow.to_host()) : floats.to_host();
   }
+  std::vector<float> handed_over(std::vector<float> values) {
+    if (spoiler) spoiler(row.name, fetched, values);
+    fetched += static_cast<int64_t>(values.size());
+    return values;
+  }
   const void* data() const {
     return row.launch_bf16 ? static_cast<const void*>(narrow.data()) : floats.data();
   }
@@ -131,6 +137,10 @@ Launched::Launched() = default;
 Launched::Launched(Launched&&) noexcept = default;
 Launched& Launched::operator=(Launched&&) noexcept = default;
 Launched::~Launched() = default;
+
+std::vector<float> Launched::fetch(const DeviceBuffer<float>& more) {
+  return state_->handed_over(more.to_host());
+}
 
 namespace {
 
@@ -169,7 +179,7 @@ void launch_and_fetch(const Run& run, Launched::State& row) {
   start_profile();
   if (!device_has_clock()) row.progress.emplace(underway(run, row.result), run.outcome.is_long);
   launch_once(run, row);
-  row.got = row.to_host();
+  row.got = row.handed_over(row.to_host());
   if (row.progress) row.result.simulated_seconds = row.progress->stop();
   row.profiles = take_profile(run.options.run.profile && !row.result.is_vendor);
 }

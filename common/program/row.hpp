@@ -16,6 +16,7 @@
 #include "common/backend/launch_trace.hpp"
 #include "common/backend/profile.hpp"
 #include "common/compare/compare.hpp"
+#include "common/data/device_buffer.hpp"
 #include "common/data/npy.hpp"
 #include "common/kernel/step.hpp"
 #include "common/measure/roofline.hpp"
@@ -109,6 +110,8 @@ class Launched {
   Launched& operator=(Launched&&) noexcept;
   ~Launched();
   explicit operator bool() const { return state_ != nullptr; }
+  /// What else the launch wrote.
+  std::vector<float> fetch(const DeviceBuffer<float>& more);
 
   std::span<const float> output;  // on the host; of a bf16 output, widened
   Layout layout;                  // its shape and name, and the step's tile
@@ -120,6 +123,13 @@ class Launched {
   friend bool add_row(Launched& launched, const Comparison& comparison, const Run& run);
   std::unique_ptr<State> state_;
 };
+
+/// Sees what a row wrote when it has come to the host, before it is compared, and may change it:
+/// for the tests of a program (common/testing/program_run.hpp). `before` elements of the same
+/// launch came already.
+using Spoiler =
+    std::function<void(const std::string& row, int64_t before, std::span<float> values)>;
+inline Spoiler spoiler;
 
 /// Launches once on a poisoned output. Where nothing is left to compare, adds a result to the
 /// outcome.

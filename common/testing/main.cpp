@@ -11,6 +11,7 @@
 #include <string>
 
 #include "common/backend/backend.hpp"
+#include "common/testing/program_run.hpp"
 #include "common/testing/testing.hpp"
 
 namespace {
@@ -45,6 +46,7 @@ void tutorial::note_skipped_step(const std::string& name, const std::string& rea
 }
 
 int main(int argc, char** argv) {
+  if (const auto status = tutorial::run_as_program(argc, argv)) return *status;
   Catch::Session session;
   if (const int status = session.applyCommandLine(argc, argv); status != 0) return status;
   Catch::ConfigData& asked = session.configData();

@@ -4,6 +4,7 @@
 
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct ProgramRun {
     Cost cost;
   };
   std::string command;
-  int status = -1;  // -1: it did not end by itself
+  int status = -1;      // -1: it did not end by itself
+  std::string spoiled;  // the row that is wrong
   std::string out, err;
   std::vector<Row> rows;
 
@@ -29,41 +31,53 @@ struct ProgramRun {
   const Row& row(const std::string& name) const;
 };
 
-/// Which elements of a stand-in's result are wrong (spoil.hpp), and by how much.
+/// What is made wrong, behind the program's back, of what a row wrote: `count` elements from number
+/// `first` on, by `by`. Those of another output (Launched::fetch) come behind the first one's.
 struct Spoil {
+  std::string row = {};
   int64_t first = 0, count = 0;
   float by = 0;
 };
 
 /// Runs a program, which must end by itself. It checks, and times nothing.
-ProgramRun run_command(const std::string& program, const Words& arguments, Spoil spoil = {});
+ProgramRun run_command(const std::string& program, const Words& arguments);
+/// Runs the chapter's program as `tests`, its test program, does, which holds it as a function:
+/// with something spoiled, and taking all that needs more than `affordable` steps of a reference
+/// for large (compare.hpp); 0: what the program takes for large.
+ProgramRun run_in_tests(const std::string& tests, const Words& arguments, const Spoil& spoil,
+                        double affordable);
+/// Its other side: where main() of a test program was called by run_in_tests(), the program's exit
+/// status.
+std::optional<int> run_as_program(int argc, char** argv);
 
 #ifdef TUTORIAL_PROGRAM  // in a chapter's tests
 /// The chapter's program.
 inline ProgramRun run_program(const Words& arguments) {
   return run_command(TUTORIAL_PROGRAM, arguments);
 }
-/// The same, but some of its steps are stand-ins (tests/stand_in.cpp). They have no kernel: so they
-/// can do large problems on any backend; and they do them wrong when they are told to.
-inline ProgramRun run_stand_in(const Words& arguments, Spoil spoil = {}) {
-  return run_command(TUTORIAL_STAND_IN, arguments, spoil);
+/// The same, and some of what a row wrote is wrong.
+inline ProgramRun run_spoiled(const Words& arguments, const Spoil& spoil) {
+  return run_in_tests(TUTORIAL_TESTS, arguments, spoil, 0);
+}
+/// The same of a problem that is taken for a large one.
+inline ProgramRun run_as_large(const Words& arguments, double affordable, const Spoil& spoil = {}) {
+  return run_in_tests(TUTORIAL_TESTS, arguments, spoil, affordable);
 }
 #endif
 
 /// The program found all rows right, which have these names and come in this order; or it skipped
 /// those that cannot run here. `least` is the least work of all but the stages.
 void check_all_right(const ProgramRun& run, const Words& names, Cost least);
-/// Of all rows `name` alone is wrong; the program says so in a report that has these words.
-void check_wrong(const ProgramRun& run, const std::string& name, const Words& words);
+/// Of all rows the spoiled one alone is wrong; the program says so in a report that has these
+/// words.
+void check_wrong(const ProgramRun& run, const Words& words);
 
 /// A row that a program of seed 1 leaves out when it compares `count` rows of `total`.
 int64_t row_not_compared(int64_t total, int64_t count);
 
-/// In a TEST_CASE, for a program of C = A·B with --m, --n and --k: `step` of its stand-in does a
-/// product beyond 2·10^8 multiplications. Then 16 rows are compared, and all rows by their sums:
-/// the one finds an error that is large for an element, the other one that is large for a row of
-/// 2000.
-void check_large_product(const std::string& stand_in, const std::string& step);
+/// In a TEST_CASE, for a program of C = A·B with --m, --n and --k that holds `tests`: `step` does a
+/// product that is taken for a large one. Then 16 rows are compared, and all rows by their sums.
+void check_large_product(const std::string& tests, const std::string& step);
 
 template <class Launcher>
 Words names_of(const std::vector<Step<Launcher>>& steps) {

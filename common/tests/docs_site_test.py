@@ -21,6 +21,11 @@ class Docs(Scratch):
         self.site = self.root / "docs/site"
         self.site.mkdir(parents=True)
         (self.site / "package-lock.json").write_text("{}")
+        self.traces("{}")
+
+    def traces(self, figures):
+        (self.root / "common/tools/traces.py").write_text(
+            f"from collections import namedtuple\nFigure = namedtuple('Figure', 'part')\nFIGURES = {figures}\n")
 
     def tool(self, name, script):
         (self.tools / name).write_text(f"#!/bin/bash\n{script}\n")
@@ -74,6 +79,15 @@ class Docs(Scratch):
         self.assertIn("could not be built", self.docs("--build"))
         self.assertEqual((self.root / "build/site/index.html").read_text(), "new\n")
         self.assertFalse((self.root / "build/site_next").exists())
+
+    def test_a_figure_that_cannot_be_recorded(self):
+        self.with_node()
+        self.docs("--build", status=0)
+        self.traces("{'02': Figure('/hopper')}")
+        said = self.docs("--build")
+        self.assertIn("there is no chapter '02/hopper'", said)
+        self.assertIn("learn docs: there is no figure to step through for 02; the reason stands above", said)
+        self.assertTrue((self.root / "build/site/index.html").exists())
 
     def test_a_failed_installation_is_tried_again(self):
         self.with_node("exit 1")

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common/tools"))
 import exercises  # noqa: E402
 
-FILES = {"task.md", "exercise.hpp", "skeleton.cu", "solution.cu", "tests.cpp"}
+FILES = {"task.md", "exercise.hpp", "solution.cu", "tests.cpp"}
 FEWEST, LEAST_LINES, MOST_LINES = 2, 3, 15
 
 
@@ -34,12 +34,12 @@ class EveryExercise(unittest.TestCase):
                 self.assertEqual(len(one.hints), 3)
                 self.assertTrue(all(len(hint) > 40 for hint in one.hints))
 
-    def test_the_solution_is_the_skeleton_with_its_gaps_filled(self):
+    def test_a_gap_is_for_some_lines(self):
         for one in exercises.exercises():
             with self.subTest(one.name):
-                skeleton, solution = ((one.folder / f"{name}.cu").read_text() for name in ("skeleton", "solution"))
-                self.assertEqual(exercises.GAP.sub(r"\1\3", skeleton), exercises.GAP.sub(r"\1\3", solution))
+                solution = (one.folder / "solution.cu").read_text()
                 gaps = exercises.GAP.findall(solution)
+                self.assertEqual(len(gaps), solution.count("// ---- your code"))
                 self.assertTrue(gaps)
                 for _, code, _ in gaps:
                     lines = [line for line in code.splitlines() if line.split("//")[0].strip()]
@@ -64,7 +64,6 @@ class Tool(unittest.TestCase):
         folder.mkdir(parents=True)
         (folder / "task.md").write_text("# The title\n\nDo it.\n" +
                                         "".join(f"\n## Hint {n}\n\nHelp {n}.\n" for n in (1, 2, 3)))
-        (folder / "skeleton.cu").write_text("void f() {\n  // ---- your code\n  // ----\n}\n")
         (folder / "solution.cu").write_text("void f() {\n  // ---- your code\n  answer();\n  // ----\n}\n")
 
     def run_tool(self, *words, status=0, answer=""):
@@ -80,6 +79,7 @@ class Tool(unittest.TestCase):
         said = self.run_tool("begin")
         self.assertIn("01_one/exercises/1_easy\n", said)
         self.assertIn("Do it.", said)
+        self.assertEqual(self.mine().read_text(), "void f() {\n  // ---- your code\n\n  // ----\n}\n")
         self.mine().write_text("edited")
         self.assertNotIn("Do it.", self.run_tool("begin"))
         self.assertEqual(self.mine().read_text(), "edited")
@@ -129,6 +129,12 @@ class Tool(unittest.TestCase):
         self.assertIn("your code", self.mine().read_text())
         self.assertIn("name one", self.run_tool("reset", "01", status=2))
         self.assertIn("reset which exercise?", self.run_tool("reset", status=2))
+
+    def test_the_build_gets_the_skeleton(self):
+        made = self.root / "skeleton.cu"
+        self.run_tool("skeleton", self.root / "01_one/exercises/1_easy/solution.cu", made)
+        self.run_tool("begin")
+        self.assertEqual(made.read_text(), self.mine().read_text())
 
     def test_the_solution_comes_after_success(self):
         self.assertIn("not solved yet", self.run_tool("solution", "easy", status=2))

@@ -401,6 +401,9 @@ class Pages(Scratch):
         self.assertEqual(self.pages("outputs"), "")
         page.write_text("<!-- output of ./learn run 01 -->\n```\n…\nagain\n```\n")
         self.assertEqual(self.pages("outputs"), "")
+        program.write_text('#!/bin/sh\n[ "$1 $2 $3" = "--kernel fast --trace" ] && echo traced "$5" > "$4"\n')
+        page.write_text("<!-- output of ./learn trace 01 fast t.json -m -->\n```\ntraced -m\n```\n")
+        self.assertEqual(self.pages("outputs"), "")
         page.write_text("<!-- output of ./learn run 01 -->\nno block\n")
         self.assertIn("has no ``` in the line below", self.pages("outputs", status=1))
 

@@ -15,12 +15,14 @@ import sys
 import time
 
 import project
+import traces
 from project import ROOT, die, say
 
 project.program = "learn docs"
 
 SITE = ROOT / "docs/site"
 OUT = ROOT / "build/site"
+TRACES = ROOT / "build/traces"  # docs/site/project.js knows the folder, too
 LEAST_NODE = 18
 FIRST_PORT, PORTS = 8000, 50
 
@@ -76,6 +78,19 @@ def install():
 
 
 # ---- building
+
+
+def record_traces():
+    """What the figures step through, by the programs as they are now. Gives those that could not be recorded."""
+    shutil.rmtree(TRACES, ignore_errors=True)
+    left_out = []
+    for number, figure in traces.FIGURES.items():
+        for words in ([ROOT / "learn", "--cpu", "run", number + figure.part, "--list"],  # builds it
+                      [sys.executable, ROOT / "common/tools/traces.py", TRACES, number]):
+            if subprocess.run(words, stdout=subprocess.DEVNULL).returncode != 0:
+                left_out.append(number)
+                break
+    return left_out
 
 
 def build(base):
@@ -167,6 +182,9 @@ def main():
     chromium = find_chromium() if words.check else None
     port = None if words.build else free_port(words.port)  # a port that is taken is said at once
     install()
+    if left_out := record_traces():
+        reason = f"there is no figure to step through for {', '.join(left_out)}; the reason stands above"
+        die(reason) if words.build or words.check else say(reason)
     build(words.base)
     if words.check:
         sys.exit(check(port, chromium))

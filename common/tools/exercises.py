@@ -7,6 +7,7 @@
   exercises.py progress          the list
   exercises.py reset NAME        mine.cu as it was shipped; asks first, or takes --yes
   exercises.py solution [NAME]   how we filled the gap, once it is solved or with --yes
+  exercises.py skeleton SOLUTION FILE   writes what a learner begins with, for the build
 
 NAME is transpose or 02/transpose, wherever in the chapter it is: in a part's folder, too. `begin` also takes a chapter
 or a part, for its next one. Without NAME: the one begun last, or the first that is not solved. What a learner has done is
@@ -14,13 +15,13 @@ in .learn/exercises.json and in mine.cu. CONTRIBUTING.md says what an exercise's
 import json
 import os
 import re
-import shutil
 import sys
+from pathlib import Path
 
 import project
 
 STATE = project.ROOT / ".learn/exercises.json"
-GAP = re.compile(r"( *// ---- your code[^\n]*\n)(.*?)( *// ----\n)", re.S)  # in skeleton.cu and solution.cu
+GAP = re.compile(r"( *// ---- your code[^\n]*\n)(.*?)( *// ----\n)", re.S)  # in solution.cu
 
 
 class Exercise:
@@ -37,11 +38,19 @@ class Exercise:
         self.title, self.text = sections[1], sections[2].strip()
         self.hints = [text.strip() for text in sections[4::2]]
 
+    def make_mine(self):
+        self.mine.write_text(skeleton((self.folder / "solution.cu").read_text()))
+
     def is_called(self, word):
         """By its short name, or with what it is in before it: the chapter, or the chapter and the part."""
         places = [self.ladder, project.ROOT / self.chapter]
         return word in [self.short] + [f"{name(place)}/{self.short}"
                                        for place in places for name in (project.short_name, project.label)]
+
+
+def skeleton(solution):
+    """What a learner begins with: the solution, a file's text, with its gaps empty."""
+    return GAP.sub(r"\1\n\3", solution)
 
 
 def exercises():
@@ -111,7 +120,7 @@ def begin(words):
         if not words:
             progress(state, project.say)
         project.say(f"\n{one.name}: {one.title}\n\n{one.text}\n")
-        shutil.copyfile(one.folder / "skeleton.cu", one.mine)
+        one.make_mine()
     folder = os.path.relpath(one.folder, project.ROOT)
     project.say(f"{one.name}: edit {folder}/mine.cu; what is asked for stands in its exercise.hpp, tests.cpp and task.md.")
     write_state(state | {"current": one.name})
@@ -160,7 +169,7 @@ def reset(words):
         if answer.strip().lower() not in ("y", "yes"):
             project.say("Nothing was changed.")
             sys.exit(1)
-    shutil.copyfile(one.folder / "skeleton.cu", one.mine)
+    one.make_mine()
     state["solved"] = [name for name in state["solved"] if name != one.name]
     state["hints"].pop(one.name, None)
     write_state(state)
@@ -180,9 +189,14 @@ def solution(words):
     print(f"\nThe whole file: {os.path.relpath(path, project.ROOT)}")
 
 
+def write_skeleton(words):
+    source, target = map(Path, words)
+    target.write_text(skeleton(source.read_text()))
+
+
 COMMANDS = {"begin": begin, "solved": solved, "hint": hint, "reset": reset, "solution": solution,
-            "progress": lambda words: progress(read_state())}
-MOST_WORDS = {"progress": 0, "reset": 2, "solution": 2}
+            "skeleton": write_skeleton, "progress": lambda words: progress(read_state())}
+MOST_WORDS = {"progress": 0, "reset": 2, "solution": 2, "skeleton": 2}
 
 if __name__ == "__main__":
     project.program = "learn"

@@ -1,6 +1,7 @@
 """Outputs of commands on the pages. Used by pages.py and, for reports, by mistakes.py.
 
-  <!-- output of ./learn run 01 --m 4 --n 4 --k 4 -->      the block below is what the command prints on the CPU
+  <!-- output of ./learn run 01 --m 4 --n 4 --k 4 -->      the block below is what the command prints on the CPU; of
+                                                           ./learn trace, what it writes
   <!-- report of 02/no_second_barrier -->                  the block below is what the tests of this mistake say
 A line … in a block leaves out what the page does not show.
 """
@@ -9,7 +10,9 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import project
 
@@ -32,6 +35,8 @@ def command(words):
             if rest and not rest[0].startswith("-"):
                 rest.insert(0, "--kernel")
             return [project.built_program(words[2], "cpu"), "--profile", *rest]
+        case ["./learn", "trace"]:
+            return [project.built_program(words[2], "cpu"), "--kernel", words[3], "--trace", *words[4:]]
         case ["./learn", "diff"]:
             return [sys.executable, project.ROOT / "common/tools/diff_steps.py", *words[2:]]
     raise ValueError(f"a page shows the output of a command that no test runs: {' '.join(words)}")
@@ -42,7 +47,17 @@ ENVIRONMENT = {"TUTORIAL_CPU_REASON": "no NVIDIA driver", "OPENBLAS_CORETYPE": "
 
 
 def output_of(what):
-    ran = subprocess.run(list(map(str, command(shlex.split(what)))), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    words = shlex.split(what)
+    if words[1:2] == ["trace"]:
+        with tempfile.TemporaryDirectory() as folder:
+            words[4] = Path(folder) / words[4]
+            said = printed(words)
+            return words[4].read_text() if words[4].exists() else said
+    return printed(words)
+
+
+def printed(words):
+    ran = subprocess.run(list(map(str, command(words))), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          stdin=subprocess.DEVNULL, cwd=project.ROOT, text=True, errors="replace",
                          env={**os.environ, **ENVIRONMENT})
     return "".join(line.rstrip() + "\n" for line in ran.stdout.splitlines())

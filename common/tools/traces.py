@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""The traces that the site's figures step through, docs/site/traces/NN.json, recorded by the programs (--trace). Needs
-build/cpu (BUILD overrides the folder).
+"""Records the traces that the site's figures step through, FOLDER/NN.json, by the programs' --trace. Needs build/cpu
+(BUILD overrides the folder). `./learn docs` does it for the site.
 
-usage: common/tools/traces.py [NN]...            fails where a trace is not what the program gives now
-       common/tools/traces.py --update [NN]...   records anew
+usage: common/tools/traces.py FOLDER [NN]...   without a number: all
 
 What stands in such a file: docs/simulator.md.
 """
@@ -18,7 +17,6 @@ from typing import NamedTuple
 
 import project
 
-FOLDER = project.ROOT / "docs/site/traces"
 MOST_BYTES = 300_000  # a page loads the whole file
 
 
@@ -141,62 +139,30 @@ def recorded(number, figure):
     return trace
 
 
-# ---- Comparing
-
-
-def close(one, other):
-    """Another processor may round the last digit of a value another way."""
-    if isinstance(one, str) or isinstance(other, str):
-        return one == other
-    return math.isclose(one, other, rel_tol=1e-3, abs_tol=1e-5)
-
-
-def difference(old, new):
-    """One sentence about the first difference, or none."""
-    for key in new:
-        if key != "events" and old.get(key) != new[key]:
-            return f"{key} is {old.get(key)}, and now {new[key]}"
-    for place, (one, other) in enumerate(zip(old["events"], new["events"])):
-        values = one.get("values", []), other.get("values", [])
-        same = all(one.get(key) == other.get(key) for key in (one.keys() | other.keys()) - {"values"})
-        if not same or len(values[0]) != len(values[1]) or not all(map(close, *values)):
-            return f"event {place} is {compact(one)}, and now {compact(other)}"
-    if len(old["events"]) != len(new["events"]):
-        return f"it has {len(old['events'])} events, and now {len(new['events'])}"
-    return None
-
-
-def is_settled(number, update):
-    """Is the trace in the project what the program gives, or has it been written?"""
-    path, trace = FOLDER / f"{number}.json", recorded(number, FIGURES[number])
+def record(number, folder):
+    """Writes the file. False where a page could not load it."""
+    path, trace = folder / f"{number}.json", recorded(number, FIGURES[number])
     text = text_of(trace)
-    if len(text.encode()) > MOST_BYTES:
-        project.say(f"{path} would have {len(text.encode())} bytes, and a page loads at most {MOST_BYTES}; "
+    size = len(text.encode())
+    if size > MOST_BYTES:
+        project.say(f"{path} would have {size} bytes, and a page loads at most {MOST_BYTES}; "
                     "choose smaller sizes in common/tools/traces.py")
         return False
-    if path.exists():
-        changed = difference(expanded(json.loads(path.read_text())), trace)
-    else:
-        changed = "there is no such file"
-    if changed and update:
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        project.say(f"wrote {path}: {len(trace['events'])} events, {len(text.encode())} bytes")
-    elif changed:
-        project.say(f"{path} is old: {changed}\n  common/tools/traces.py --update {number} records it anew")
-    return update or not changed
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    project.say(f"wrote {path}: {len(trace['events'])} events, {size} bytes")
+    return True
 
 
 def main():
     parser = project.arguments(__doc__)
-    parser.add_argument("--update", action="store_true")
+    parser.add_argument("folder", type=Path)
     parser.add_argument("numbers", nargs="*")
     words = parser.parse_args()
-    numbers = words.numbers or list(FIGURES)
-    for number in numbers:
+    for number in words.numbers:
         if number not in FIGURES:
             project.die(f"there is no trace of '{number}'; there are those of {', '.join(FIGURES)}")
-    return 0 if all([is_settled(number, words.update) for number in numbers]) else 1
+    return 0 if all([record(number, words.folder) for number in words.numbers or FIGURES]) else 1
 
 
 if __name__ == "__main__":

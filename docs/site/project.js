@@ -31,6 +31,8 @@ function walk(folder, wanted) {
 
 export const pages = () => walk('.', (name) => name.endsWith('.md'))
 export const text = (file) => fs.readFileSync(path.join(ROOT, file), 'utf8')
+/** What a figure steps through; ./learn docs has recorded it, or could not. */
+export const recording = (name) => `build/traces/${name}.json`
 export const exists = (file) => fs.existsSync(path.join(ROOT, file))
 
 /** A page's first heading, without marks. */

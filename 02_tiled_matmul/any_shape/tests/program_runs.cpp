@@ -13,7 +13,7 @@ TEST_CASE("the program checks every step, and finds one wrong element", "[progra
   // 2·40·30·20 FLOP; 4·(40·20 + 20·30 + 40·30) bytes
   check_all_right(run_program(sizes), names_of(steps) + Words{"cuBLAS"},
                   {.flop = 48000, .bytes = 10400});
-  check_wrong(run_stand_in(sizes + Words{"--kernel", "thin_tiles"}, {1199, 1, 0.01f}), "thin_tiles",
+  check_wrong(run_spoiled(sizes + Words{"--kernel", "thin_tiles"}, {"thin_tiles", 1199, 1, 0.01f}),
               {"1 of 1200 elements", "C[39][29]"});
 }
 

@@ -36,11 +36,11 @@ TEST_CASE("backward: the program counts the pairs that are seen", "[program]") {
 
 TEST_CASE("backward: the program finds one wrong element of dq, of dk and of dv", "[program]") {
   const Words small = sizes("2", "1", "12", "13") + Words{"--kernel", "unfused"};
-  check_wrong(run_stand_in(small, {.first = 191, .count = 1, .by = 0.001f}), "unfused",
+  check_wrong(run_spoiled(small, {"unfused", 191, 1, 0.001f}),
               {"1 of 192 elements", "dq[1][11][7]", "heads=2 kv-heads=1 seq=12 seq-kv=13"});
-  check_wrong(run_stand_in(small, {.first = 192 + 103, .count = 1, .by = 0.001f}), "unfused",
+  check_wrong(run_spoiled(small, {"unfused", 192 + 103, 1, 0.001f}),
               {"1 of 104 elements", "dk[12][7]"});
-  check_wrong(run_stand_in(small, {.first = 192 + 104, .count = 1, .by = 0.001f}), "unfused",
+  check_wrong(run_spoiled(small, {"unfused", 192 + 104, 1, 0.001f}),
               {"1 of 104 elements", "dv[0][0]"});
 }
 

@@ -24,9 +24,9 @@ TEST_CASE("the program checks every step beside chapter 05", "[program]") {
 
 TEST_CASE("the program finds one wrong element of out, and of lse", "[program]") {
   const Words small = sizes("2", "1", "12", "13") + Words{"--kernel", "larger_tiles"};
-  check_wrong(run_stand_in(small, {.first = 191, .count = 1, .by = 0.001f}), "larger_tiles",
+  check_wrong(run_spoiled(small, {"larger_tiles", 191, 1, 0.001f}),
               {"1 of 192 elements", "out[1][11][7]", "heads=2 kv-heads=1 seq=12 seq-kv=13"});
-  check_wrong(run_stand_in(small, {.first = 192 + 23, .count = 1, .by = 0.001f}), "larger_tiles",
+  check_wrong(run_spoiled(small, {"larger_tiles", 192 + 23, 1, 0.001f}),
               {"1 of 24 elements", "lse[1][11][0]"});
 }
 

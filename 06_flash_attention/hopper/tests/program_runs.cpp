@@ -24,9 +24,9 @@ TEST_CASE("hopper: the program checks every step, and says that it rounds", "[pr
 
 TEST_CASE("hopper: the program finds one wrong element of out, and of lse", "[program]") {
   const Words small = sizes("2", "1", "12", "13") + Words{"--kernel", "warpgroups"};
-  check_wrong(run_stand_in(small, {.first = 191, .count = 1, .by = 0.1f}), "warpgroups",
+  check_wrong(run_spoiled(small, {"warpgroups", 191, 1, 0.1f}),
               {"1 of 192 elements", "out[1][11][7]", "heads=2 kv-heads=1 seq=12 seq-kv=13"});
-  check_wrong(run_stand_in(small, {.first = 192 + 23, .count = 1, .by = 0.001f}), "warpgroups",
+  check_wrong(run_spoiled(small, {"warpgroups", 192 + 23, 1, 0.001f}),
               {"1 of 24 elements", "lse[1][11][0]"});
 }
 

@@ -1,8 +1,10 @@
 // The recordings go along as they are.
 import fs from 'node:fs'
 import path from 'node:path'
-import { exists, ROOT } from '../project.js'
+import { exists, recording, ROOT } from '../project.js'
+
+const FOLDER = path.dirname(recording(''))
 
 export function copyTraces(outDir) {
-  if (exists('docs/site/traces')) fs.cpSync(path.join(ROOT, 'docs/site/traces'), path.join(outDir, 'traces'), { recursive: true })
+  if (exists(FOLDER)) fs.cpSync(path.join(ROOT, FOLDER), path.join(outDir, 'traces'), { recursive: true })
 }

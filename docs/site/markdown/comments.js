@@ -1,12 +1,12 @@
 // Comments are for the project's own tools: the site leaves them out. One of them, <!-- trace 02 --> behind a drawing,
 // is the place of a figure that steps through a recorded kernel, if there is such a recording.
-import { exists } from '../project.js'
+import { exists, recording } from '../project.js'
 
 const COMMENT = /<!--[\s\S]*?-->/g
 const TRACE = /<!-- trace (\w+) -->/g
 
 const figure = (_, name) =>
-  exists(`docs/site/traces/${name}.json`)
+  exists(recording(name))
     ? `<Trace name="${name}" />\n`
     : ''
 

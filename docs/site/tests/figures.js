@@ -1,7 +1,7 @@
 // Each figure, stepped by keyboard: what it shows is what stands in its recording.
 import fs from 'node:fs'
 import path from 'node:path'
-import { pages, pageName, ROOT, text } from '../project.js'
+import { pages, pageName, recording, ROOT, text } from '../project.js'
 import { openTab, PHONE, WIDE } from './browser.js'
 
 const MOST_STEPS = 60
@@ -12,7 +12,7 @@ const places = () =>
   pages().flatMap((page) => [...text(page).matchAll(/^<!-- trace (\w+) -->$/gm)].map(([, name]) => ({ name, address: `/${pageName(page).replace(/\.md$/, '.html')}` })))
 
 function read(name) {
-  const file = JSON.parse(fs.readFileSync(path.join(ROOT, `docs/site/traces/${name}.json`), 'utf8'))
+  const file = JSON.parse(fs.readFileSync(path.join(ROOT, recording(name)), 'utf8'))
   const list = (value) => (typeof value === 'number' ? file.lists[value] : value) ?? []
   const events = file.events.map((event) => ({ width: 1, ...event, lanes: list(event.lanes), elements: list(event.elements), values: list(event.values) }))
   return { ...file, events }
@@ -71,7 +71,7 @@ function finalRow(trace, name) {
 
 async function figure(browser, fail, { name, address }) {
   const say = (reason) => fail(`${address}, figure ${name}`, reason)
-  if (!fs.existsSync(path.join(ROOT, `docs/site/traces/${name}.json`))) return say(`there is no recording docs/site/traces/${name}.json`)
+  if (!fs.existsSync(path.join(ROOT, recording(name)))) return say(`there is no ${recording(name)}`)
   const trace = read(name)
   const last = trace.events.length - 1
   const { tab, problems, visit } = await openTab(browser, WIDE)
@@ -114,7 +114,7 @@ async function figure(browser, fail, { name, address }) {
   const choose = await tab.$('.stepper input[type=file]')
   await choose.uploadFile(path.join(ROOT, 'docs/site/package.json'))
   await tab.waitForSelector('.stepper .problem')
-  await choose.uploadFile(path.join(ROOT, `docs/site/traces/${name}.json`))
+  await choose.uploadFile(path.join(ROOT, recording(name)))
   await tab.waitForFunction(() => !document.querySelector('.stepper .problem') && document.querySelector('.stepper').dataset.at === '0')
   await tab.setViewport(PHONE)
   const width = await tab.evaluate(() => document.documentElement.scrollWidth)
