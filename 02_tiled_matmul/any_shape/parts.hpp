@@ -36,7 +36,7 @@ void add_parts(const faster::ScaledProduct& product, const float* parts, float* 
                cudaStream_t stream);
 
 inline int multiprocessors() {
-  return device_attribute(cudaDevAttrMultiProcessorCount);
+  return multiprocessors();
 }
 
 }  // namespace tutorial::tiled_matmul::any_shape

@@ -6,7 +6,7 @@ namespace tutorial::tiled_matmul::hopper {
 
 std::vector<Asked> by_shape_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
                                  Workspace workspace, cudaStream_t stream) {
-  switch (columns_of_tile(s.M, s.N, device_attribute(cudaDevAttrMultiProcessorCount))) {
+  switch (columns_of_tile(s.M, s.N, multiprocessors())) {
     case 256:
       return by_tma_tiles<256, 256>(s, A, B, C, workspace, stream);
     case 192:

@@ -110,7 +110,7 @@ void persistent(const Bf16Product& product, const bf16* A, const bf16* B, Output
   const int64_t M = product.M, N = product.N, K = product.K;
   const CUtensorMap A_map = map_of(A, M, K, BM, BK), B_map = map_of(B, K, N, BK, COLS);
   const int64_t tiles = ceil_div(M, BM) * ceil_div(N, BN);
-  const int64_t blocks = std::min<int64_t>(tiles, device_attribute(cudaDevAttrMultiProcessorCount));
+  const int64_t blocks = std::min<int64_t>(tiles, multiprocessors());
   const int m = static_cast<int>(M), n = static_cast<int>(N), k = static_cast<int>(K);
   std::visit(
       [&]<class Out>(Out* to) {

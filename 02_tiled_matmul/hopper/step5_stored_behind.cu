@@ -144,8 +144,7 @@ void stored_behind(const Bf16Product& product, const bf16* A, const bf16* B, Out
   const int64_t M = product.M, N = product.N, K = product.K;
   const CUtensorMap A_map = map_of(A, M, K, BM, BK), B_map = map_of(B, K, N, SHARE, COLS);
   const int64_t tiles = ceil_div(M, CLUSTER * BM) * ceil_div(N, BN);
-  const int64_t count =
-      std::min<int64_t>(tiles, device_attribute(cudaDevAttrMultiProcessorCount) / CLUSTER);
+  const int64_t count = std::min<int64_t>(tiles, multiprocessors() / CLUSTER);
   const int m = static_cast<int>(M), n = static_cast<int>(N), k = static_cast<int>(K);
   std::visit(
       [&]<class Out>(Out* to) {

@@ -148,8 +148,7 @@ void launch(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
   const int64_t M = product.M, N = product.N, K = product.K;
   const CUtensorMap A_map = map_of(A, M, K, BM, BK), B_map = map_of(B, K, N, S::SHARE, COLS);
   const int64_t tiles = ceil_div(M, S::ROWS) * ceil_div(N, S::BN);
-  const int64_t count =
-      std::min<int64_t>(tiles, device_attribute(cudaDevAttrMultiProcessorCount) / S::CLUSTER);
+  const int64_t count = std::min<int64_t>(tiles, multiprocessors() / S::CLUSTER);
   const int m = static_cast<int>(M), n = static_cast<int>(N), k = static_cast<int>(K);
   std::visit(
       [&]<class Out>(Out* to) {
@@ -195,7 +194,7 @@ void by_shape(const Bf16Product& product, const bf16* A, const bf16* B, Output C
   require_sm_90a("by_shape");
   if (!tma_takes(product, A, B, C))
     return tensor_cores::by_shape(product, A, B, C, workspace, stream);
-  switch (columns_of_tile(product.M, product.N, device_attribute(cudaDevAttrMultiProcessorCount))) {
+  switch (columns_of_tile(product.M, product.N, multiprocessors())) {
     case Widest::BN:
       return launch<Widest>(product, A, B, C, stream);
     case Wide::BN:

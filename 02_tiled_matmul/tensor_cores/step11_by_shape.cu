@@ -187,7 +187,7 @@ void by_shape(const Bf16Product& product, const bf16* A, const bf16* B, Output C
   require_device("by_shape", Small::BYTES);
   const int64_t M = product.M, N = product.N;
   if (M == 0 || N == 0) return;
-  const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+  const int multiprocessors = multiprocessors();
   const Operands x = aligned_operands(product, A, B, workspace, stream);
   std::visit(
       [&](auto* to) {

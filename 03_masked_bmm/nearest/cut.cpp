@@ -41,7 +41,7 @@ void require_can_do(const char* name, const Search& s) {
 }
 
 int64_t multiprocessors() {
-  return device_attribute(cudaDevAttrMultiProcessorCount);
+  return multiprocessors();
 }
 
 Cut cut_of(const Search& s, int64_t most_blocks) {

@@ -49,7 +49,7 @@ Split split_of(const Attention& shape, int64_t multiprocessors) {
 }
 
 Split split_here(const Attention& shape) {
-  return split_of(shape, device_attribute(cudaDevAttrMultiProcessorCount));
+  return split_of(shape, multiprocessors());
 }
 
 int64_t workspace_bytes(const Attention& shape) {

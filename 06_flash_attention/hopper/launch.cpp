@@ -62,8 +62,7 @@ unsigned long long* counter_from_0(const Attention& shape, const char* step, Wor
 }
 
 unsigned blocks_that_stay(int64_t tiles) {
-  return static_cast<unsigned>(
-      std::min<int64_t>(tiles, device_attribute(cudaDevAttrMultiProcessorCount)));
+  return static_cast<unsigned>(std::min<int64_t>(tiles, multiprocessors()));
 }
 
 }  // namespace tutorial::flash_attention::hopper

@@ -22,6 +22,14 @@ inline int device_attribute(cudaDeviceAttr attribute) {
   return value;
 }
 
+/// Launchers take the device to have no more multiprocessors than that; for the tests' sake, too
+/// (FewMultiprocessors).
+inline int multiprocessor_cap = std::numeric_limits<int>::max();
+
+inline int multiprocessors() {
+  return std::min(device_attribute(cudaDevAttrMultiProcessorCount), multiprocessor_cap);
+}
+
 /// Launchers take the device to have no more than that. No constant, for the tests' sake:
 /// SmallSharedMemory (testing.hpp) lowers it, and the tiles for smaller devices run on any device.
 inline int64_t shared_memory_cap = std::numeric_limits<int64_t>::max();

@@ -1,6 +1,7 @@
 // What the chapters' tests share: one launch, checked from all sides.
 #include "common/testing/testing.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 
@@ -11,6 +12,13 @@ namespace tutorial {
 std::string wanted_step() {
   const char* step = std::getenv("TUTORIAL_STEP");
   return step == nullptr ? "" : step;
+}
+
+bool is_in_sample() {
+  static const char* const text = std::getenv("TUTORIAL_SAMPLE");
+  static const int apart = text == nullptr ? 1 : std::max(1, std::atoi(text));
+  static int number = 0;
+  return number++ % apart == 0;
 }
 
 bool is_smaller_than_h100() {

@@ -30,6 +30,10 @@ void note_skipped_step(const std::string& name, const std::string& reason);
 /// The one step that is to be tested, from TUTORIAL_STEP in the environment; "" for all.
 std::string wanted_step();
 
+/// Is the next launch to be checked? All are, but where TUTORIAL_SAMPLE is 3, say, every third: of
+/// the tests that run again in another order, or on another device.
+bool is_in_sample();
+
 /// The steps that can run on the backend at hand, and are wanted; skips the test when there are
 /// none.
 template <class Launcher>
@@ -91,6 +95,18 @@ class SmallSharedMemory {
 
  private:
   const int64_t before_;
+};
+
+/// As long as it lives, launchers take the device to have no more than `count` multiprocessors: so
+/// even a small problem has more tiles than those.
+class FewMultiprocessors {
+ public:
+  explicit FewMultiprocessors(int count) : before_(std::exchange(multiprocessor_cap, count)) {}
+  ~FewMultiprocessors() { multiprocessor_cap = before_; }
+  FewMultiprocessors(const FewMultiprocessors&) = delete;
+
+ private:
+  const int before_;
 };
 
 /// 0, 1, …, count - 1: all rows, for references that compute the rows they are asked for.

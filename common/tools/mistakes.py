@@ -8,6 +8,7 @@ and for the build (common/cmake/Mistakes.cmake), where LIST is a mistakes.txt an
        mistakes.py apply LIST NAME FOLDER     writes these files into FOLDER
        mistakes.py check LIST NAME PROGRAM    do the tests in PROGRAM, built from FOLDER, fail as the entry says?
 """
+import datetime
 import os
 import re
 import sys
@@ -221,6 +222,14 @@ def show_list(word=""):
             raise Problem(f"{project.label(folder)} has no mistakes")
 
 
+def show_sample(date):
+    """Every tenth, others each day of ten: what builds it, and the name of its test."""
+    mistakes = [mistake for chapter in chapters() for mistake in mistakes_of(chapter)]
+    for mistake in mistakes[datetime.date.fromisoformat(date).toordinal() % 10::10]:
+        label = os.path.relpath(mistake.folder, ROOT)
+        print(f"{label.replace('/', '_')}_mistake_{mistake.id}\tmistake {label}: {mistake.id}")
+
+
 def show_cmake(path):
     by_id = {mistake.id: mistake for mistake in read_list(Path(path))}  # of two with one name, `validate` tells
     for mistake in by_id.values():
@@ -252,7 +261,8 @@ def main():
     project.program = "learn"
     parser = project.arguments(__doc__)
     commands = parser.add_subparsers(prog=parser.prog, required=True, metavar="COMMAND")
-    for name, run, *words in (("validate", validate), ("list", show_list), ("cmake", show_cmake, "path"),
+    for name, run, *words in (("validate", validate), ("list", show_list),
+                              ("sample", show_sample, "date"), ("cmake", show_cmake, "path"),
                               ("apply", apply, "path", "name", "folder"), ("check", check, "path", "name", "program")):
         command = commands.add_parser(name)
         command.set_defaults(run=run)

@@ -4,12 +4,15 @@ against both. Needs build/cpu (BUILD overrides the folder).
 
 usage: common/tools/profile_table.py            fails where they differ without a reason, or the page is old
        common/tools/profile_table.py --update   writes the table into the page
+       common/tools/profile_table.py --sample   the same as the first for one size of each chapter and part, another
+                                                one each day: what the tests run
 
 A line a kernel and size, counts of one launch. Two figures may differ by 2 %; else profile_reasons.csv
 (kernel,figure,reason) says why, and has no reason where they agree. What the GPU's file lacks is named, and compared
 once common/tools/profile_steps.py gpu has counted it.
 """
 import sys
+from datetime import date
 
 import project
 import results
@@ -126,17 +129,35 @@ def compare(ours, theirs, reasons):
     return lines, wrong
 
 
+def sample(day):
+    """One size of each chapter and part."""
+    of = {}
+    for size in COUNTED:
+        of.setdefault(size.line.split()[0], []).append(size.line)
+    return [lines[day.toordinal() % len(lines)] for lines in of.values()]
+
+
 def main():
     parser = project.arguments(__doc__)
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--sample", action="store_true")
     words = parser.parse_args()
-    ours = per_launch(rows("cpu", [size.line for size in COUNTED], COUNTERS), COUNTERS)
+    lines = sample(date.today()) if words.sample else [size.line for size in COUNTED]
+    ours = per_launch(rows("cpu", lines, COUNTERS), COUNTERS)
     reasons = {}
     for line in REASONS.read_text().splitlines()[1:]:
         kernel, what, reason = line.split(",", 2)
         reasons[kernel, what] = reason
     table, wrong = compare(ours, per_launch(results.table("profile"), COUNTERS | OWN), reasons)
     page = project.ROOT / "docs/simulator.md"
+    if words.sample:
+        shown = page.read_text()
+        wrong = [sentence for sentence in wrong if "no difference" not in sentence]
+        wrong += [f"{page.name} has no line {line}: common/tools/profile_table.py --update"
+                  for line in table if line.startswith("| `") and line not in shown]
+        for sentence in wrong:
+            project.say(sentence)
+        return 1 if wrong else 0
     text = project.fill(page, lambda marker: table if marker == "profiles" else None)
     for sentence in wrong:
         project.say(sentence)

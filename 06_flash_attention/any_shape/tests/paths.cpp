@@ -103,18 +103,17 @@ TEST_CASE("large_heads gives what the step before it gives, up to 128", "[shapes
 }
 
 TEST_CASE("by_shape gives what the step gives that the rule names") {
-  int multiprocessors = 0;
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+  const FewMultiprocessors four(4);
   // One side has one query a head, the other fills a block's 128 in every head.
   const Attention few = {.NH = 4, .NH_kv = 2, .Tq = 1, .Tk = 300, .HS = 8};
   const Attention many = {
-      .NH = 2 * multiprocessors, .NH_kv = 2, .Tq = 128, .Tk = 5, .HS = 8, .causal = false};
+      .NH = 2 * multiprocessors(), .NH_kv = 2, .Tq = 128, .Tk = 5, .HS = 8, .causal = false};
   if (is_too_large_here(Step<Launcher>{.name = "by_shape", .launch = by_shape}, many)) return;
   for (const Attention& shape : {few, many}) {
     CAPTURE(text(shape));
     const Problem problem = normal_problem(shape);
     const bool is_few = shape.Tq == 1;
-    CHECK(few_queries(shape, multiprocessors) == is_few);
+    CHECK(few_queries(shape, multiprocessors()) == is_few);
     const std::vector<float> got = result(by_shape, problem);
     CHECK(got == result(is_few ? split_keys : large_heads, problem));  // the same bits
     if (is_few) CHECK(got != result(large_heads, problem));
