@@ -42,8 +42,8 @@ int main(int argc, char** argv) try {
     return sums.ok ? some : sums;
   };
 
-  // `run` is the step's launcher, or what it asks for, which has the same parameters. There is no row
-  // where the step is not selected or fails; add() times a row that is right.
+  // `run` is the step's launcher, or what it asks for, which has the same parameters. There is no
+  // row where the step is not selected or fails; add() times a row that is right.
   const float *a = input_a.device(), *b = input_b.device();
   for (const auto& step : steps)
     if (auto row = table.launch(step, [&](auto run, float* C) { return run(a, b, C, M, N, K); }))
