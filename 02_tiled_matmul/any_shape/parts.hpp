@@ -35,8 +35,4 @@ inline int64_t depth_of_parts(int64_t K, int64_t count, int64_t step) {
 void add_parts(const faster::ScaledProduct& product, const float* parts, float* C, int64_t count,
                cudaStream_t stream);
 
-inline int multiprocessors() {
-  return multiprocessors();
-}
-
 }  // namespace tutorial::tiled_matmul::any_shape

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/kernel/grid.hpp"
+#include "common/kernel/shared_memory.hpp"
 #include "nearest/nearest.hpp"
 
 namespace tutorial::masked_bmm::nearest {
@@ -18,7 +19,7 @@ Asked pack_asks(const Search& s) {
 std::vector<Asked> exact_asks(const Search& s, int64_t parts, int64_t c) {
   const auto& [M, N, D, k, measure] = s;
   const int64_t near = measure == Measure::distance ? 1 : 0;
-  const int64_t scans = std::min({ceil_div(M, 16), multiprocessors(), grid_limit.x});
+  const int64_t scans = std::min({ceil_div(M, 16), int64_t{multiprocessors()}, grid_limit.x});
   const int64_t doubtful = M;  // at most: how many, the numbers decide
   return {{.kernel = "norms_kernel", .loads = 4 * N * D, .stores = 4 * N},
           {.kernel = "finish_kernel",

@@ -40,10 +40,6 @@ void require_can_do(const char* name, const Search& s) {
   }
 }
 
-int64_t multiprocessors() {
-  return multiprocessors();
-}
-
 Cut cut_of(const Search& s, int64_t most_blocks) {
   Cut cut = {.strips = ceil_div(s.M, STRIP),
              .tiles = ceil_div(s.N, TILE),
@@ -53,7 +49,7 @@ Cut cut_of(const Search& s, int64_t most_blocks) {
 }
 
 Cut cut_of(const Search& s) {
-  return cut_of(s, std::min(multiprocessors(), grid_limit.x));
+  return cut_of(s, std::min<int64_t>(multiprocessors(), grid_limit.x));
 }
 
 // A share has `least` tiles or one more. A strip can begin with the last tile of one.

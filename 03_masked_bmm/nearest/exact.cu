@@ -12,6 +12,7 @@
 
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
+#include "common/kernel/shared_memory.hpp"
 #include "nearest/merge.cuh"
 
 namespace tutorial::masked_bmm::nearest {
@@ -231,7 +232,7 @@ void finish(const Search& s, const Packed& packed, const float* A, const float* 
   CUDA_CHECK_LAUNCH();
   if (!look.is_distance) return;
   // Few rows are in doubt, as a rule.
-  const int64_t scans = std::min({ceil_div(s.M, 16), multiprocessors(), grid_limit.x});
+  const int64_t scans = std::min({ceil_div(s.M, 16), int64_t{multiprocessors()}, grid_limit.x});
   scan_kernel<<<static_cast<unsigned>(scans), SCAN_THREADS, 0, stream>>>(look, packed);
   CUDA_CHECK_LAUNCH();
 }

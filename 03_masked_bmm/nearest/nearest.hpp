@@ -72,7 +72,6 @@ struct Cut {
 /// The rule: a block for each multiprocessor, but no more than there are tiles.
 Cut cut_of(const Search& search, int64_t most_blocks);
 Cut cut_of(const Search& search);  // for the device at hand
-int64_t multiprocessors();         // which has so many
 
 // ---- what the steps work with
 
