@@ -11,6 +11,7 @@ the folder): "line" if the tool named a line of the changed file, "yes" if it re
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
