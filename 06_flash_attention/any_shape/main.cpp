@@ -21,7 +21,7 @@ namespace {
 
 /// Few queries to many keys, as in decoding: what counts is how fast k and v are read.
 bool reads_more_than_it_computes(const Attention& shape) {
-  return shape.Tq * shape.group() <= 64 && shape.Tk > 16 * shape.Tq;
+  return shape.rows() > 0 && shape.Tq * shape.group() <= 64 && shape.Tk > 16 * shape.Tq;
 }
 
 /// A copy of k, which moves as many bytes as reading k and v.

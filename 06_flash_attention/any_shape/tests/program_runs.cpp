@@ -30,6 +30,12 @@ TEST_CASE("the program shows a copy of k where few queries have many keys", "[pr
   CHECK(run.row("plain copy of k").cost.bytes == 2 * 4 * 70 * 8);
 }
 
+TEST_CASE("the program takes a problem without heads", "[program]") {
+  const ProgramRun run = run_program(sizes("0", "0", "1", "70"));
+  CHECK(run.status == 0);
+  CHECK_THAT(run.out, ContainsSubstring("an empty problem: nothing to compute"));
+}
+
 TEST_CASE("the program finds one wrong element of out, and of lse", "[program]") {
   const Words small = sizes("2", "1", "12", "13") + Words{"--kernel", "head_sizes"};
   check_wrong(run_spoiled(small, {"head_sizes", 191, 1, 0.001f}),
