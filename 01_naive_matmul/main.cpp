@@ -44,6 +44,7 @@ int main(int argc, char** argv) try {
   };
 
   const float *a = input_a.device(), *b = input_b.device();
+  // `run`: the step's launcher, or its `asked`, which has the same parameters.
   for (const auto& step : steps)
     if (auto row = table.launch(step, [&](auto run, float* C) { return run(a, b, C, M, N, K); }))
       table.add(row, check(row));

@@ -50,6 +50,7 @@ int main(int argc, char** argv) try {
       });
       if (row) table.add(row, check_coarse_masks(p, mask, device));
     }
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     if (auto row = table.launch(step, [&](auto run, float* C) { return run(p, a, b, C); }))
       table.add(row, check(row));
   }

@@ -27,6 +27,7 @@ int main(int argc, char** argv) try {
 
   const Wanted want = wanted(input_x.host(), rows, cols, options.seed());
   const float* x = input_x.device();
+  // `run`: the step's launcher, or its `asked`, which has the same parameters.
   for (const auto& step : steps)
     if (auto row = table.launch(step, [&](auto run, float* y) { return run(x, y, rows, cols); }))
       table.add(row, compare(row, want));

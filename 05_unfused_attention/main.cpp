@@ -34,6 +34,7 @@ int main(int argc, char** argv) try {
       stage.prepare();
       if (auto row = table.launch(stage.row)) table.add(row, stage.check(row));
     }
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, float* out) { return run(a, qkv, workspace, out); };
     if (auto row = table.launch(step, call))
       table.add(row, compare_rows(row.output, want, rows, row.layout));

@@ -36,6 +36,7 @@ int main(int argc, char** argv) try {
   DeviceBuffer<std::byte> memory(bytes);  // of the goal
   const auto poison = [&](float*) { lse.poison(), scratch.poison(), memory.poison(); };
   for (const auto& step : steps) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, float* out) {
       return run(shape, q, k, v, out, lse.data(), scratch.data());
     };

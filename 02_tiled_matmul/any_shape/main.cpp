@@ -28,6 +28,7 @@ int main(int argc, char** argv) try {
   const float *a = options.input("a").device(), *b = options.input("b").device();
   DeviceBuffer<std::byte> memory(bytes);
   for (const auto& step : steps) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, float* C) {
       return run(product, a, b, C, workspace_in(memory), nullptr);  // the default stream
     };

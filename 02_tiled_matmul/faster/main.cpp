@@ -26,6 +26,7 @@ int main(int argc, char** argv) try {
   const auto restore = restore_of(product, options);
   const float *a = options.input("a").device(), *b = options.input("b").device();
   for (const auto& step : steps) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, float* C) { return run(a, b, C, M, N, K, alpha, beta); };
     if (auto row = table.launch(step, call, restore)) table.add(row, check(row));
   }

@@ -34,6 +34,7 @@ int main(int argc, char** argv) try {
 
   const auto check = check_of(wanted, A, B, options.seed());
   for (const auto& step : steps) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto multiply = [&](auto run, Output C) {
       return run(product, a.data(), b.data(), C, workspace, nullptr);
     };

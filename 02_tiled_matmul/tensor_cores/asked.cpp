@@ -31,8 +31,7 @@ std::vector<Asked> padded_rows_asks(const Bf16Product& s, const bf16* A, const b
 
 std::vector<Asked> by_shape_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
                                  Workspace workspace, cudaStream_t) {
-  const int sms = multiprocessors();
-  return takes_small_tiles(s.M, s.N, sms, shared_memory_limit())
+  return takes_small_tiles(s.M, s.N, multiprocessors(), shared_memory_limit())
              ? by_padded_tiles<64, 128>(s, A, B, C, workspace)
              : by_padded_tiles<128, 256>(s, A, B, C, workspace);
 }

@@ -187,11 +187,10 @@ void by_shape(const Bf16Product& product, const bf16* A, const bf16* B, Output C
   require_device("by_shape", Small::BYTES);
   const int64_t M = product.M, N = product.N;
   if (M == 0 || N == 0) return;
-  const int sms = multiprocessors();
   const Operands x = aligned_operands(product, A, B, workspace, stream);
   std::visit(
       [&](auto* to) {
-        if (takes_small_tiles(M, N, sms, shared_memory_limit()))
+        if (takes_small_tiles(M, N, multiprocessors(), shared_memory_limit()))
           return launch<Small>(product, x, to, stream);
         with_first_that_fits<Large, TwoStages>(
             shared_memory_limit(), [&]<class T>() { launch<T>(product, x, to, stream); });

@@ -54,6 +54,7 @@ int main(int argc, char** argv) try {
 
   const float *a = input_a.device(), *b = input_b.device();
   for (const auto& step : steps) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, float* C) { return run(product, a, b, C, nullptr); };
     if (auto row = table.launch(step, call)) table.add(row, check(row, step.features));
   }

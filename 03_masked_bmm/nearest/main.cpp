@@ -76,6 +76,7 @@ int main(int argc, char** argv) try {
   };
 
   for (const auto& step : run) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, float* out) {
       return run(s, a, b, out, values.data(), workspace, nullptr);
     };

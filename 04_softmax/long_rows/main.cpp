@@ -31,6 +31,7 @@ int main(int argc, char** argv) try {
   const Wanted want = wanted(input_x.host(), rows, cols, options.seed());
   const float* x = input_x.device();
   for (const auto& step : long_rows::steps) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, float* y) { return run(problem, x, y, nullptr); };
     if (auto row = table.launch(step, call)) table.add(row, compare(row, want));
   }

@@ -60,6 +60,7 @@ int main(int argc, char** argv) try {
   const float* qkv = input_qkv.device();
   StageWorkspace workspace(a);
   for (const auto& step : strips::steps) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, float* out) { return run(a, qkv, workspace, out); };
     if (auto row = table.launch(step, call)) table.add(row, check(row, cut_of(a, step).height));
   }

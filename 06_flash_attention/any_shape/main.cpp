@@ -69,6 +69,7 @@ int main(int argc, char** argv) try {
   const Workspace workspace = workspace_in(memory);
   const auto poison = [&](float*) { lse.poison(), memory.poison(); };
   for (const auto& step : any_shape::steps) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, float* out) {
       return run(shape, q, k, v, out, lse.data(), workspace, nullptr);
     };

@@ -37,11 +37,11 @@ struct Place {
     rows = static_cast<int>(of_head - row < Tile::RT ? of_head - row : Tile::RT);
     row_of_q = head * of_head + row;
     // The queries of a group's heads lie one after another: row r has query r % Tq. A tile with
-    // rows of two heads has the last query of one, and the first of the other.
+    // rows of several heads has the last query of one, and the first of the next.
     const int64_t first = row % shape.Tq, last = first + rows - 1;
-    const bool two_heads = last >= shape.Tq;
-    not_masked = shape.visible_keys(two_heads ? 0 : first);
-    end = shape.visible_keys(two_heads ? shape.Tq - 1 : last);
+    const bool several_heads = last >= shape.Tq;
+    not_masked = shape.visible_keys(several_heads ? 0 : first);
+    end = shape.visible_keys(several_heads ? shape.Tq - 1 : last);
   }
 };
 

@@ -14,8 +14,7 @@ namespace tutorial::flash_attention::any_shape {
 void by_shape(const Attention& shape, const float* q, const float* k, const float* v, float* out,
               float* lse, Workspace workspace, cudaStream_t stream) {
   require_valid(shape);
-  const int sms = multiprocessors();
-  Launcher* const path = few_queries(shape, sms) ? split_keys : large_heads;
+  Launcher* const path = few_queries(shape, multiprocessors()) ? split_keys : large_heads;
   path(shape, q, k, v, out, lse, workspace, stream);
 }
 

@@ -59,6 +59,7 @@ int main(int argc, char** argv) try {
 
   const Gradients gradients = gradients_of(shape);
   for (const auto& step : steps) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, float* all) {
       return run(shape,
                  {.q = q.device(),

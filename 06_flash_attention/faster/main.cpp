@@ -31,6 +31,7 @@ int main(int argc, char** argv) try {
   DeviceBuffer<float> lse(shape.rows()), scratch(shape.rows());
   const auto poison = [&](float*) { lse.poison(), scratch.poison(); };
   for (const auto& step : faster::steps) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, float* out) {
       return run(shape, q, k, v, out, lse.data(), scratch.data());
     };

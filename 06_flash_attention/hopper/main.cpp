@@ -29,6 +29,7 @@ int main(int argc, char** argv) try {
   DeviceBuffer<std::byte> memory(hopper::workspace_bytes(shape));
   const Workspace workspace = workspace_in(memory);
   for (const auto& step : hopper::steps) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, bf16* out) {
       return run(shape, in.q.data(), in.k.data(), in.v.data(), out, lse.data(), workspace, nullptr);
     };

@@ -41,6 +41,7 @@ int main(int argc, char** argv) try {
   const Expected want = reference(A.host(), B.host(), C.host(), n, k, rows);
   DeviceBuffer<float> y_tilde(m * n);
   for (const auto& step : steps) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, float* y) { return run(a, b, c, y, y_tilde.data(), m, n, k); };
     if (auto row = table.launch(step, call))
       table.add(row, compare_rows(row.output, want, rows, row.layout));

@@ -27,6 +27,7 @@ int main(int argc, char** argv) try {
   const tensor_cores::RoundedInputs in(shape, options);
   DeviceBuffer<float> lse(shape.rows());
   for (const auto& step : tensor_cores::steps) {
+    // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, bf16* out) {
       return run(shape, in.q.data(), in.k.data(), in.v.data(), out, lse.data(), nullptr);
     };

@@ -254,8 +254,8 @@ function(tutorial_answers words text)
     PASS_REGULAR_EXPRESSION "${text}" LABELS ${label} TIMEOUT 30 ENVIRONMENT "${ARGN}")
 endfunction()
 
-# Tests of the chapter once more, every third of their shapes, on a GPU of another compute capability: with 75 a block has 64 KB of shared memory,
-# with 86 it has 99. `tests` is what the test program takes: tags or names, with a comma between them.
+# Tests of the chapter once more, at every third shape, on a GPU of another compute capability: with 75 a block has
+# 64 KB of shared memory, with 86 it has 99. `tests` is what the test program takes: tags or names, with a comma between them.
 function(tutorial_on_capability capability tests)
   tutorial_here()
   if(TUTORIAL_BACKEND STREQUAL "cpu")

@@ -5,9 +5,9 @@
 //     …
 //     Table table(options);
 //     table.problem("C[…] = …", {.flop = …, .bytes = …}, {M, N});
+//     const auto call = [&](auto run, float* C) { return run(a, b, C, M, N, K); };
 //     for (const auto& step : steps)
-//       if (auto row = table.launch(step, [&](auto run, float* C) { return run(a, b, C, M, N, K);
-//       }))
+//       if (auto row = table.launch(step, call))
 //         table.add(row, compare_rows(row.output, want, rows, row.layout));
 //     return table.finish();
 //   } catch (...) {

@@ -5,12 +5,13 @@ against both. Needs build/cpu (BUILD overrides the folder).
 usage: common/tools/profile_table.py            fails where they differ without a reason, or the page is old
        common/tools/profile_table.py --update   writes the table into the page
        common/tools/profile_table.py --sample   the same as the first for one size of each chapter and part, another
-                                                one each day: what the tests run
+                                                one each day: what the tests run (with TUTORIAL_ALL set, for all)
 
 A line a kernel and size, counts of one launch. Two figures may differ by 2 %; else profile_reasons.csv
 (kernel,figure,reason) says why, and has no reason where they agree. What the GPU's file lacks is named, and compared
 once common/tools/profile_steps.py gpu has counted it.
 """
+import os
 import sys
 from datetime import date
 
@@ -142,7 +143,8 @@ def main():
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--sample", action="store_true")
     words = parser.parse_args()
-    lines = sample(date.today()) if words.sample else [size.line for size in COUNTED]
+    is_sample = words.sample and "TUTORIAL_ALL" not in os.environ
+    lines = sample(date.today()) if is_sample else [size.line for size in COUNTED]
     ours = per_launch(rows("cpu", lines, COUNTERS), COUNTERS)
     reasons = {}
     for line in REASONS.read_text().splitlines()[1:]:
@@ -150,7 +152,7 @@ def main():
         reasons[kernel, what] = reason
     table, wrong = compare(ours, per_launch(results.table("profile"), COUNTERS | OWN), reasons)
     page = project.ROOT / "docs/simulator.md"
-    if words.sample:
+    if is_sample:
         shown = page.read_text()
         wrong = [sentence for sentence in wrong if "no difference" not in sentence]
         wrong += [f"{page.name} has no line {line}: common/tools/profile_table.py --update"
