@@ -1,8 +1,8 @@
 // Words of the steps: what lies in the workspace, and a K that several blocks share.
 #pragma once
 
+#include "common/kernel/device.hpp"
 #include "common/kernel/grid.hpp"
-#include "common/kernel/shared_memory.hpp"
 #include "faster/faster.hpp"
 
 namespace tutorial::tiled_matmul::any_shape {

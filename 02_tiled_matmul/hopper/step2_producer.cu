@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
   __syncthreads();
 
-  Turn<STAGES> turn;
+  Ring<STAGES> turn;
   if (group == 0) {  // the producer: one thread; all four warps give registers
     give_registers<PRODUCER_REGISTERS>();
     if (threadIdx.x < 32 && elect_one()) {

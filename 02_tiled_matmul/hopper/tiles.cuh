@@ -1,5 +1,4 @@
-// Words of this part: tiles in shared memory, the ring that they go round in, and finished sums on
-// their way to C.
+// Words of this part: tiles in shared memory, and finished sums on their way to C.
 #pragma once
 
 #include "common/kernel/barrier.cuh"
@@ -7,6 +6,7 @@
 #include "common/kernel/swizzle.hpp"
 #include "common/kernel/warpgroup.cuh"
 #include "hopper/hopper.hpp"
+#include "tensor_cores/tile_order.cuh"
 
 namespace tutorial::tiled_matmul::hopper {
 
@@ -25,30 +25,6 @@ struct Tiles {
   bf16 A[BM * BK];
   bf16 B[BN / COLS][BK * COLS];
 };
-
-/// Where a thread is in a ring of stages: the stage, and the parity of its barriers' phase. It
-/// turns when all stages have been used.
-template <int STAGES>
-struct Turn {
-  int stage = 0, parity = 0;
-  __device__ void next() {
-    if (++stage == STAGES) stage = 0, parity ^= 1;
-  }
-};
-
-struct Place {
-  int down, across;
-};
-/// Which tile of C is number `tile`. C is cut into strips of GROUP tiles; in each they are numbered
-/// down first, and then to the right, so that those at work together share rows of A and columns of
-/// B. The last strip may be less high.
-template <int GROUP>
-__device__ inline Place place_of(int tile, int tiles_down, int tiles_across) {
-  const int first = tile / (GROUP * tiles_across) * GROUP;
-  const int in_strip = tile - first * tiles_across;
-  const int height = min(tiles_down - first, GROUP);
-  return {.down = first + in_strip % height, .across = in_strip / height};
-}
 
 /// Two neighbours in one access.
 __device__ inline void store_pair(float* to, float first, float second) {

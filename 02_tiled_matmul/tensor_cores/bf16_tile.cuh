@@ -121,10 +121,10 @@ class TileCopies {
   const int row_ = threadIdx.x / ACROSS, col_ = threadIdx.x % ACROSS * WIDTH;  // in the tile
 };
 
-/// A ring of stages, of SIZE elements each: one is in use, the others are on their way. The first
-/// of several rings that fits is taken (common/kernel/shared_memory.hpp).
+/// Stages of SIZE elements each, used in turn: one is in use, the others are on their way. The
+/// first of several that fits is taken (common/kernel/shared_memory.hpp).
 template <int STAGES_, int SIZE>
-struct Ring {
+struct Stages {
   static constexpr int STAGES = STAGES_, BYTES = STAGES * SIZE * sizeof(bf16);
 };
 

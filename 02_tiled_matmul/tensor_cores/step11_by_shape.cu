@@ -14,6 +14,7 @@
 #include "tensor_cores/bf16_tile.cuh"
 #include "tensor_cores/launch_checks.hpp"
 #include "tensor_cores/operands.hpp"
+#include "tensor_cores/tile_order.cuh"
 #include "tensor_cores/wide_store.cuh"
 
 namespace tutorial::tiled_matmul::tensor_cores {
@@ -34,18 +35,6 @@ struct BlockTile {
   static constexpr int STAGE = TileA::SIZE + TileB::SIZE;
   static constexpr int BYTES = STAGES * STAGE * sizeof(bf16);
 };
-struct Place {
-  int64_t down, across;
-};
-/// Which tile of C block number `block` computes. C is cut into strips of GROUP tiles; in each the
-/// blocks go down first, and then to the right. The last strip may be less high.
-__device__ Place place_of(int64_t block, int64_t tiles_down, int64_t tiles_across) {
-  const int64_t first = block / (GROUP * tiles_across) * GROUP;
-  const int64_t in_strip = block - first * tiles_across;
-  const int64_t height = min(tiles_down - first, int64_t{GROUP});
-  return {.down = first + in_strip % height, .across = in_strip / height};
-}
-
 /// sum += a·b, to and fro: from one product to the next a or b stays.
 template <int DOWN, int ACROSS>
 __device__ void multiply(float (&sum)[DOWN][2 * ACROSS][4], const uint32_t (&a)[DOWN][4],
@@ -71,7 +60,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
   constexpr int THREADS = T::THREADS, STAGES = T::STAGES, STAGE = T::STAGE;
   extern __shared__ uint4 shared[];
   bf16* const tiles = reinterpret_cast<bf16*>(shared);  // (STAGES, STAGE): of A, and behind it of B
-  const Place place = place_of(blockIdx.x, ceil_div(M, BM), ceil_div(N, BN));
+  const Place place = place_of<GROUP>(int64_t{blockIdx.x}, ceil_div(M, BM), ceil_div(N, BN));
   const int64_t row0 = place.down * BM, col0 = place.across * BN;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int m = warp / T::WARPS_N * WM,

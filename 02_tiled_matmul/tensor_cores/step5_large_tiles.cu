@@ -24,8 +24,8 @@ constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
 using TileA = Swizzled<BM, BK>;
 using TileB = Swizzled<BK, BN>;
 constexpr int STAGE = TileA::SIZE + TileB::SIZE;
-using ThreeStages = Ring<3, STAGE>;  // 144 of 227 KB
-using TwoStages = Ring<2, STAGE>;    // 96 of 99 KB
+using ThreeStages = Stages<3, STAGE>;  // 144 of 227 KB
+using TwoStages = Stages<2, STAGE>;    // 96 of 99 KB
 
 template <int STAGES, int WIDTH, class Out>
 __global__ void __launch_bounds__(THREADS, 1)

@@ -23,8 +23,8 @@ constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
 using TileA = Swizzled<BM, BK>;
 using TileB = Swizzled<BK, BN>;
 constexpr int STAGE = TileA::SIZE + TileB::SIZE;
-using ThreeStages = Ring<3, STAGE>;  // 144 of 227 KB
-using TwoStages = Ring<2, STAGE>;    // 96 of 99 KB
+using ThreeStages = Stages<3, STAGE>;  // 144 of 227 KB
+using TwoStages = Stages<2, STAGE>;    // 96 of 99 KB
 
 /// sum += a·b, to and fro: from one product to the next a or b stays.
 __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const uint32_t (&a)[WM / 16][4],

@@ -13,6 +13,7 @@
 #include "common/kernel/mma.cuh"
 #include "tensor_cores/bf16_tile.cuh"
 #include "tensor_cores/launch_checks.hpp"
+#include "tensor_cores/tile_order.cuh"
 #include "tensor_cores/wide_store.cuh"
 
 namespace tutorial::tiled_matmul::tensor_cores {
@@ -28,20 +29,8 @@ constexpr int GROUP = 8;  // tiles of C one below the other that come one after 
 using TileA = Swizzled<BM, BK>;
 using TileB = Swizzled<BK, BN>;
 constexpr int STAGE = TileA::SIZE + TileB::SIZE;
-using ThreeStages = Ring<3, STAGE>;  // 144 of 227 KB
-using TwoStages = Ring<2, STAGE>;    // 96 of 99 KB
-
-struct Place {
-  int64_t down, across;
-};
-/// Which tile of C block number `block` computes. C is cut into strips of GROUP tiles; in each the
-/// blocks go down first, and then to the right. The last strip may be less high.
-__device__ Place place_of(int64_t block, int64_t tiles_down, int64_t tiles_across) {
-  const int64_t first = block / (GROUP * tiles_across) * GROUP;
-  const int64_t in_strip = block - first * tiles_across;
-  const int64_t height = min(tiles_down - first, int64_t{GROUP});
-  return {.down = first + in_strip % height, .across = in_strip / height};
-}
+using ThreeStages = Stages<3, STAGE>;  // 144 of 227 KB
+using TwoStages = Stages<2, STAGE>;    // 96 of 99 KB
 
 /// sum += a·b, to and fro: from one product to the next a or b stays.
 __device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const uint32_t (&a)[WM / 16][4],
@@ -63,7 +52,7 @@ __global__ void __launch_bounds__(THREADS, 1)
                          bool aligned_c) {
   extern __shared__ uint4 shared[];
   bf16* const tiles = reinterpret_cast<bf16*>(shared);  // (STAGES, STAGE): of A, and behind it of B
-  const Place place = place_of(blockIdx.x, ceil_div(M, BM), ceil_div(N, BN));
+  const Place place = place_of<GROUP>(int64_t{blockIdx.x}, ceil_div(M, BM), ceil_div(N, BN));
   const int64_t row0 = place.down * BM, col0 = place.across * BN;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int m = warp / WARPS_N * WM, n = warp % WARPS_N * WN;  // the warp's tile in the block's
@@ -127,7 +116,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     stage = next;
   }
   __syncthreads();  // nobody reads the tiles any more
-  static_assert(THREADS / 32 * STAGED<WN / 8> * sizeof(float) <= Ring<STAGES, STAGE>::BYTES);
+  static_assert(THREADS / 32 * STAGED<WN / 8> * sizeof(float) <= Stages<STAGES, STAGE>::BYTES);
   store_wide(C, M, N, row0 + m, col0 + n, sum,
              reinterpret_cast<Out*>(shared) + warp * STAGED<WN / 8>, aligned_c);
 }

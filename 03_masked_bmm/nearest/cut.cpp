@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <string>
 
+#include "common/kernel/device.hpp"
 #include "common/kernel/error.hpp"
 #include "common/kernel/grid.hpp"
-#include "common/kernel/shared_memory.hpp"
 #include "nearest/nearest.hpp"
 
 namespace tutorial::masked_bmm::nearest {

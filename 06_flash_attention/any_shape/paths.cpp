@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "common/kernel/device.hpp"
 #include "common/kernel/grid.hpp"
-#include "common/kernel/shared_memory.hpp"
 
 namespace tutorial::flash_attention::any_shape {
 namespace {

@@ -7,7 +7,7 @@
 // block           of the step that it takes
 #include "any_shape/any_shape.hpp"
 #include "any_shape/paths.hpp"
-#include "common/kernel/shared_memory.hpp"
+#include "common/kernel/device.hpp"
 
 namespace tutorial::flash_attention::any_shape {
 

@@ -11,14 +11,13 @@
 #include <cstdint>
 
 #include "06_flash_attention.hpp"
+#include "common/kernel/exp2.cuh"
 #include "common/kernel/vector4.cuh"
 #include "tiles.cuh"
 
 namespace tutorial::flash_attention::faster {
 
-inline constexpr int ROWS = 8;                // rows of S and O that a thread has
-inline constexpr float LOG2_E = 1.44269504f;  // exp(x) = 2^(LOG2_E·x)
-inline constexpr float LN_2 = 0.693147181f;   // and log(x) = LN_2·log2(x)
+inline constexpr int ROWS = 8;  // rows of S and O that a thread has
 
 /// A thread's part of its N rows of O for the keys so far, times l until the end.
 template <int O_COLS, int N = ROWS>

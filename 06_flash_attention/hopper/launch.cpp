@@ -4,8 +4,8 @@
 #include <limits>
 #include <string>
 
+#include "common/kernel/device.hpp"
 #include "common/kernel/error.hpp"
-#include "common/kernel/shared_memory.hpp"
 
 namespace tutorial::flash_attention::hopper {
 namespace {

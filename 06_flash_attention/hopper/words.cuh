@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "common/kernel/barrier.cuh"
+#include "common/kernel/exp2.cuh"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/mma.cuh"
 #include "common/kernel/reduce.cuh"
@@ -27,11 +28,9 @@
 
 namespace tutorial::flash_attention::hopper {
 
-inline constexpr int ROWS = 64;               // of a warpgroup: what one wgmma has
-inline constexpr int COLUMNS = 64;            // of a box: rows of 128 bytes, what the swizzle takes
-inline constexpr int BOX_ROW = 128;           // bytes
-inline constexpr float LOG2_E = 1.44269504f;  // exp(x) = 2^(LOG2_E·x)
-inline constexpr float LN_2 = 0.693147181f;   // log(x) = LN_2·log2(x)
+inline constexpr int ROWS = 64;      // of a warpgroup: what one wgmma has
+inline constexpr int COLUMNS = 64;   // of a box: rows of 128 bytes, what the swizzle takes
+inline constexpr int BOX_ROW = 128;  // bytes
 
 // ---- Tiles
 
@@ -53,17 +52,6 @@ __device__ __forceinline__ void load(Boxes<R, D>& tile, const CUtensorMap& map, 
   for (int i = 0; i < Boxes<R, D>::COUNT; ++i)
     tma_load(tile.box[i], map, full, {i * COLUMNS, row, head});
 }
-
-/// Which of STAGES comes next, and the parity of its barriers' phase.
-template <int STAGES>
-struct Ring {
-  int stage = 0, parity = 0;
-  __device__ __forceinline__ void next() {
-    if (++stage < STAGES) return;
-    stage = 0;
-    parity ^= 1;
-  }
-};
 
 /// A tile of queries: from i0 on, of one head; and how many tiles of Bc keys one of them sees.
 struct Queries {
@@ -145,20 +133,6 @@ struct Rescale {
 /// How much larger than 2^m a row's largest weight may be, in log2: what FlashAttention 4 takes for
 /// inputs of 16 bits.
 inline constexpr float SLACK = 8;
-
-/// Over the four lanes that share a row.
-__device__ __forceinline__ float quad_max(float value) {
-  value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, 1));
-  return fmaxf(value, __shfl_xor_sync(0xffffffffu, value, 2));
-}
-__device__ __forceinline__ float quad_sum(float value) {
-  value += __shfl_xor_sync(0xffffffffu, value, 1);
-  return value + __shfl_xor_sync(0xffffffffu, value, 2);
-}
-/// What is subtracted from scores whose maximum is m. After −∞ alone it is 0: −∞ − (−∞) is NaN.
-__device__ __forceinline__ float finite_max(float m) {
-  return m == -INFINITY ? 0.0f : m;
-}
 
 /// S becomes the weights 2^(scale·S − m), `sums` those of all keys so far. (Part tensor_cores,
 /// steps short_softmax and lazy_rescale.)

@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "common/kernel/async_copy.cuh"
+#include "common/kernel/exp2.cuh"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/mma.cuh"
 #include "common/kernel/reduce.cuh"
@@ -24,9 +25,7 @@
 
 namespace tutorial::flash_attention::tensor_cores {
 
-inline constexpr int CHUNK = 8;               // numbers of 16 bytes
-inline constexpr float LOG2_E = 1.44269504f;  // exp(x) = 2^(LOG2_E·x)
-inline constexpr float LN_2 = 0.693147181f;   // log(x) = LN_2·log2(x)
+inline constexpr int CHUNK = 8;  // numbers of 16 bytes
 
 /// Where a block works: queries i0 … of head `head`. The blocks with the most keys start first.
 struct BlockOf {
@@ -81,21 +80,6 @@ struct Rows16 {
   float O[D / 8][4] = {};
   float m[2] = {-INFINITY, -INFINITY}, l[2] = {};
 };
-
-/// Over the four lanes that share a row.
-__device__ inline float quad_max(float value) {
-  value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, 1));
-  return fmaxf(value, __shfl_xor_sync(0xffffffffu, value, 2));
-}
-__device__ inline float quad_sum(float value) {
-  value += __shfl_xor_sync(0xffffffffu, value, 1);
-  return value + __shfl_xor_sync(0xffffffffu, value, 2);
-}
-
-/// What is subtracted from scores whose maximum is m. After −∞ alone it is 0: −∞ − (−∞) is NaN.
-__device__ inline float finite_max(float m) {
-  return m == -INFINITY ? 0.0f : m;
-}
 
 /// −∞ in place of the scores that the query may not see. The 16 rows begin at query i0, the columns
 /// at key j0.

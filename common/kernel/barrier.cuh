@@ -14,7 +14,7 @@
 //                      so a producer's first wait for an empty stage uses parity 1
 //
 // A ring of S stages has a full and an empty barrier a stage; the k-th use of a stage is phase k of
-// both. The waiting thread counts: after the last stage of the ring its parity turns.
+// both. The waiting thread counts, in a Ring.
 //
 // cuda::barrier is the same thing in memory; its wait for a parity and its arrival in another block
 // are not in C++, so the names here are the instructions'. (PTX ISA, "mbarrier".) They need compute
@@ -68,5 +68,15 @@ __device__ __forceinline__ void barrier_arrive_at(Barrier& barrier, int block) {
 __device__ __forceinline__ void barrier_wait(Barrier& barrier, int parity) {
   ptx::mbarrier_wait_parity(&barrier.state, static_cast<uint32_t>(parity));
 }
+
+/// Where a thread is in a ring of stages: the stage, and the parity of its barriers' phase, which
+/// turns when all stages have been used.
+template <int STAGES>
+struct Ring {
+  int stage = 0, parity = 0;
+  __device__ __forceinline__ void next() {
+    if (++stage == STAGES) stage = 0, parity ^= 1;
+  }
+};
 
 }  // namespace tutorial

@@ -86,10 +86,4 @@ __device__ inline uint32_t to_tf32(float value) {
   return ptx::to_tf32(value);
 }
 
-/// 2^x in one instruction, with an error of at most 2 units in the last place; results below 2^-126
-/// are zero. exp2f() takes two more instructions to keep them. (PTX ISA, "ex2.approx.ftz.f32".)
-__device__ inline float exp2_approx(float x) {
-  return ptx::exp2_approx(x);
-}
-
 }  // namespace tutorial

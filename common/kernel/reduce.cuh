@@ -49,4 +49,15 @@ __device__ inline float block_sum(float value, float* slots) {
   return warp_sum(lane < blockDim.x / WARP ? slots[lane] : 0.0f);
 }
 
+/// As warp_max, over the four lanes of a quad, 4·g … 4·g + 3, which have whole rows of a product on
+/// tensor cores (mma.cuh).
+__device__ inline float quad_max(float value) {
+  value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, 1));
+  return fmaxf(value, __shfl_xor_sync(0xffffffffu, value, 2));
+}
+__device__ inline float quad_sum(float value) {
+  value += __shfl_xor_sync(0xffffffffu, value, 1);
+  return value + __shfl_xor_sync(0xffffffffu, value, 2);
+}
+
 }  // namespace tutorial

@@ -10,25 +10,10 @@
 #include <string>
 
 #include "common/kernel/check.hpp"
+#include "common/kernel/device.hpp"
 #include "common/kernel/error.hpp"
 
 namespace tutorial {
-
-/// What cudaDeviceGetAttribute says of the device at hand.
-inline int device_attribute(cudaDeviceAttr attribute) {
-  int device = 0, value = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&value, attribute, device));
-  return value;
-}
-
-/// Launchers take the device to have no more multiprocessors than that; for the tests' sake, too
-/// (FewMultiprocessors).
-inline int multiprocessor_cap = std::numeric_limits<int>::max();
-
-inline int multiprocessors() {
-  return std::min(device_attribute(cudaDevAttrMultiProcessorCount), multiprocessor_cap);
-}
 
 /// Launchers take the device to have no more than that. No constant, for the tests' sake:
 /// SmallSharedMemory (testing.hpp) lowers it, and the tiles for smaller devices run on any device.

@@ -10,6 +10,7 @@
 #include "common/data/narrow.hpp"
 #include "common/data/random.hpp"
 #include "common/kernel/check.hpp"
+#include "common/kernel/device.hpp"
 #include "common/measure/roofline.hpp"
 #include "common/measure/row_major_blas.hpp"
 #include "common/measure/timing.hpp"
@@ -39,11 +40,10 @@ __global__ void multiply_add(float* sink, float a, float b) {
 }
 
 double measure_flop_per_s() {
-  int device = 0, multiprocessors = 0, blocks = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  int blocks = 0;
   CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, multiply_add, kThreads, 0));
-  blocks *= multiprocessors;  // one full wave: no multiprocessor is idle at the end
+  // One full wave: no multiprocessor is idle at the end.
+  blocks *= device_attribute(cudaDevAttrMultiProcessorCount);
 
   DeviceBuffer<float> sink(1);
   const Timing timing = time_launch(

@@ -6,6 +6,7 @@
 
 #include "common/data/device_buffer.hpp"
 #include "common/kernel/check.hpp"
+#include "common/kernel/device.hpp"
 #include "common/kernel/error.hpp"
 #include "common/measure/timing.hpp"
 
@@ -35,12 +36,7 @@ __global__ void read_clock(long long* cycles) {
 /// that is measured.
 class L2Flush {
  public:
-  L2Flush() : data_(size() / int64_t{sizeof(uint4)}), sink_(1) {
-    int device = 0, multiprocessors = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-    blocks_ = 8 * multiprocessors;
-  }
+  L2Flush() : data_(size() / int64_t{sizeof(uint4)}), sink_(1) {}
   void operator()() {
     read_all<<<blocks_, 256>>>(data_.data(), data_.size(), sink_.data());
     CUDA_CHECK_LAUNCH();
@@ -48,15 +44,12 @@ class L2Flush {
 
  private:
   static int64_t size() {
-    int device = 0, l2_bytes = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device));
-    return std::max(int64_t{4} * l2_bytes, int64_t{256} << 20);
+    return std::max(int64_t{4} * device_attribute(cudaDevAttrL2CacheSize), int64_t{256} << 20);
   }
 
   DeviceBuffer<uint4> data_;
   DeviceBuffer<unsigned> sink_;
-  int blocks_ = 0;
+  int blocks_ = 8 * device_attribute(cudaDevAttrMultiProcessorCount);
 };
 
 /// A point in the device's own time.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "common/kernel/device.hpp"
 #include "common/kernel/error.hpp"
 
 namespace tutorial {
@@ -24,9 +25,7 @@ bool is_in_sample() {
 
 bool is_smaller_than_h100() {
   constexpr int H100_BYTES = 227 * 1024;
-  int allowed = 0;
-  CUDA_CHECK(cudaDeviceGetAttribute(&allowed, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
-  return allowed < H100_BYTES;
+  return device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) < H100_BYTES;
 }
 
 bool is_device_too_small(const std::string& step, const std::function<void()>& launch) {

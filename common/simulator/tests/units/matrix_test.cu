@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "common/kernel/exp2.cuh"
 #include "common/kernel/mma.cuh"
 #include "common/simulator/tests/run_kernel.hpp"
 
