@@ -11,7 +11,6 @@ run in which one kernel was wrong keeps nothing.
 RESULTS names another folder for times.csv, COMMIT what git would say: for a machine that has no git. There a file that
 RESULTS lacks begins as the project's; copied to the project it needs `pages.py --update` and `figures.py --update`.
 """
-import argparse
 import importlib.util
 import shutil
 import subprocess
@@ -105,7 +104,7 @@ def sets_of(word):
 
 
 def options():
-    parser = argparse.ArgumentParser(usage=__doc__.partition("usage: ")[2].partition("\n\n")[0])
+    parser = project.arguments(__doc__)
     parser.add_argument("words", nargs="*")
     parser.add_argument("--programs", action="store_true")
     parser.add_argument("--keep", action="store_true")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """What ./learn's commands for the exercises do besides building: which one, its text, hints, progress.
 
-  exercises.py begin [NAME]      prints the exercise's folder; makes mine.cu, and shows the task
-  exercises.py solved NAME       remembers that it is solved, and says what comes next
-  exercises.py hint [NAME]       the next of its three hints
-  exercises.py progress          the list
-  exercises.py reset NAME        mine.cu as it was shipped; asks first, or takes --yes
-  exercises.py solution [NAME]   how we filled the gap, once it is solved or with --yes
-  exercises.py skeleton SOLUTION FILE   writes what a learner begins with, for the build
+usage: exercises.py begin [NAME]      prints the exercise's folder; makes mine.cu, and shows the task
+       exercises.py solved NAME       remembers that it is solved, and says what comes next
+       exercises.py hint [NAME]       the next of its three hints
+       exercises.py progress          the list
+       exercises.py reset NAME        mine.cu as it was shipped; asks first, or takes --yes
+       exercises.py solution [NAME]   how we filled the gap, once it is solved or with --yes
+       exercises.py skeleton SOLUTION FILE   writes what a learner begins with, for the build
 
 NAME is transpose or 02/transpose, wherever in the chapter it is: in a part's folder, too. `begin` also takes a chapter
 or a part, for its next one. Without NAME: the one begun last, or the first that is not solved. What a learner has done is
@@ -79,10 +79,10 @@ def find_place(word):
     return chapter / part if chapter and part in ["", *project.parts(chapter)] else None
 
 
-def choose(words, state, takes_place=False):
+def choose(name, state, takes_place=False):
     """The exercise that is meant."""
     everything = exercises()
-    word = words[0].rstrip("/") if words else ""
+    word = name.rstrip("/")
     if not word:
         of_state = [one for one in everything if one.name == state["current"] and one.name not in state["solved"]]
         left = of_state or [one for one in everything if one.name not in state["solved"]]
@@ -103,8 +103,8 @@ def choose(words, state, takes_place=False):
     return project.die(f"there is no exercise '{word}'; {project.did_you_mean(word, known)}./learn progress lists them")
 
 
-def progress(state, say=print):
-    everything = exercises()
+def progress(say=print):
+    state, everything = read_state(), exercises()
     width = max(len(one.name) for one in everything)
     for one in everything:
         mark = "✓" if one.name in state["solved"] else "…" if one.mine.exists() else " "
@@ -113,12 +113,12 @@ def progress(state, say=print):
     say(f"{solved} of {len(everything)} solved (✓), … begun. ./learn exercise NAME begins or tries one.")
 
 
-def begin(words):
+def begin(name):
     state = read_state()
-    one = choose(words, state, takes_place=True)
+    one = choose(name, state, takes_place=True)
     if not one.mine.exists():
-        if not words:
-            progress(state, project.say)
+        if not name:
+            progress(project.say)
         project.say(f"\n{one.name}: {one.title}\n\n{one.text}\n")
         one.make_mine()
     folder = os.path.relpath(one.folder, project.ROOT)
@@ -127,9 +127,9 @@ def begin(words):
     print(folder)
 
 
-def solved(words):
+def solved(name):
     state = read_state()
-    one = choose(words, state)
+    one = choose(name, state)
     state["solved"] = sorted({*state["solved"], one.name})
     write_state(state)
     names = [other.name for other in exercises()]
@@ -139,9 +139,9 @@ def solved(words):
                 + (f"next: ./learn exercise {left[0]}" if left else "that was the last one."))
 
 
-def hint(words):
+def hint(name):
     state = read_state()
-    one = choose(words, state)
+    one = choose(name, state)
     given = state["hints"].get(one.name, 0)
     number = min(given, len(one.hints) - 1)
     print(f"{one.name}, hint {number + 1} of {len(one.hints)}\n\n{one.hints[number]}")
@@ -151,12 +151,11 @@ def hint(words):
     write_state(state)
 
 
-def reset(words):
-    yes, names = "--yes" in words, [word for word in words if word != "--yes"]
-    if not names:
+def reset(name, yes):
+    if not name:
         project.die("reset which exercise? For example: ./learn reset transpose")
     state = read_state()
-    one = choose(names, state)
+    one = choose(name, state)
     if not one.mine.exists():
         project.die(f"{one.name} was not begun: there is nothing to reset")
     if not yes:
@@ -176,10 +175,9 @@ def reset(words):
     project.say(f"{one.name} is as it was shipped.")
 
 
-def solution(words):
-    yes, names = "--yes" in words, [word for word in words if word != "--yes"]
+def solution(name, yes):
     state = read_state()
-    one = choose(names or [state["current"]], state)
+    one = choose(name or state["current"], state)
     if one.name not in state["solved"] and not yes:
         project.die(f"{one.name} is not solved yet: ./learn hint {one.short} helps; "
                     f"./learn solution {one.short} --yes shows our lines all the same")
@@ -189,22 +187,32 @@ def solution(words):
     print(f"\nThe whole file: {os.path.relpath(path, project.ROOT)}")
 
 
-def write_skeleton(words):
-    source, target = map(Path, words)
-    target.write_text(skeleton(source.read_text()))
+def write_skeleton(solution, file):
+    file.write_text(skeleton(solution.read_text()))
 
 
-COMMANDS = {"begin": begin, "solved": solved, "hint": hint, "reset": reset, "solution": solution,
-            "skeleton": write_skeleton, "progress": lambda words: progress(read_state())}
-MOST_WORDS = {"progress": 0, "reset": 2, "solution": 2, "skeleton": 2}
+def main():
+    project.program = "learn"
+    parser = project.arguments(__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    with_name = {"begin": begin, "solved": solved, "hint": hint, "reset": reset, "solution": solution}
+    for name, run in (with_name | {"progress": progress, "skeleton": write_skeleton}).items():
+        command = commands.add_parser(name, prog=f"./learn {'exercise' if name == 'begin' else name}", allow_abbrev=False)
+        command.set_defaults(run=run, refuse=command.error)
+        if name in with_name:
+            command.add_argument("name", nargs="?", default="")
+        if name in ("reset", "solution"):
+            command.add_argument("--yes", action="store_true")
+        if name == "skeleton":
+            command.add_argument("solution", type=Path)
+            command.add_argument("file", type=Path)
+    words, more = parser.parse_known_args()
+    words = vars(words)
+    run, refuse = words.pop("run"), words.pop("refuse")
+    if more:
+        refuse(f"unrecognized arguments: {' '.join(more)}")
+    run(**words)
+
 
 if __name__ == "__main__":
-    project.program = "learn"
-    command, rest = sys.argv[1], sys.argv[2:]
-    unknown = [word for word in rest if word.startswith("-") and (word != "--yes" or command not in ("reset", "solution"))]
-    if unknown:
-        project.die(f"{command} has no option {unknown[0]}")
-    if len(rest) > MOST_WORDS.get(command, 1):
-        project.die(f"{command} takes one exercise: ./learn {command} 02/transpose" if command != "progress" else
-                    "progress takes no further words")
-    COMMANDS[command](rest)
+    main()

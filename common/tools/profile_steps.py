@@ -133,20 +133,24 @@ def lines_of(size):
 
 
 def main():
-    what, *words = sys.argv[1:] or ["--help"]
-    if what not in ("cpu", "gpu", "figures") or (what == "cpu" and "--keep" in words):
-        sys.exit(__doc__)
-    keep, words = "--keep" in words, [word for word in words if word != "--keep"]
-    wanted = [size for size in (sizes.LARGE if what == "figures" else sizes.COUNTED) if is_wanted(size, words)]
+    parser = project.arguments(__doc__)
+    parser.add_argument("what", choices=["cpu", "gpu", "figures"])
+    parser.add_argument("ladders", nargs="*")
+    parser.add_argument("--keep", action="store_true")
+    words = parser.parse_intermixed_args()
+    if words.what == "cpu" and words.keep:
+        parser.error("--keep is for what a GPU counted")
+    wanted = [size for size in (sizes.LARGE if words.what == "figures" else sizes.COUNTED)
+              if is_wanted(size, words.ladders)]
     if not wanted:
-        project.die(f"there are no sizes for {' '.join(words)}")
+        project.die(f"there are no sizes for {' '.join(words.ladders)}")
     lines = [line for size in wanted for line in lines_of(size)]
-    if what == "figures":
+    if words.what == "figures":
         table = list(rows("gpu", lines, FIGURES, mean=True))
     else:
-        table = list(rows(what, lines, COUNTERS if what == "cpu" else COUNTERS | OWN))
-    if keep:
-        results.keep_rows("figures" if what == "figures" else "profile", table, "chapter")
+        table = list(rows(words.what, lines, COUNTERS if words.what == "cpu" else COUNTERS | OWN))
+    if words.keep:
+        results.keep_rows("figures" if words.what == "figures" else "profile", table, "chapter")
         return 0 if results.quote() else 1
     project.write_rows(sys.stdout, table)
     return 0

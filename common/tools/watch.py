@@ -160,7 +160,7 @@ def main():
     parser = project.arguments(__doc__)
     for word in ("backend", "jobs", "place"):
         parser.add_argument(word)
-    parser.add_argument("name", nargs="*")
+    parser.add_argument("name", nargs="?", default="")
     words = parser.parse_args()
     if words.place == "exercise":
         from exercises import choose, read_state
