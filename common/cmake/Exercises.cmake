@@ -21,7 +21,7 @@ function(tutorial_exercises ladder)
 
     set(made "${CMAKE_CURRENT_BINARY_DIR}/exercises/${name}")
     file(MAKE_DIRECTORY "${made}")
-    set(program "${TUTORIAL_ROOT}/common/tools/exercises.py")
+    set(program "${TUTORIAL_ROOT}/common/tools/learn/exercises.py")
     add_custom_command(
       OUTPUT "${made}/skeleton.cu"
       COMMAND "${Python3_EXECUTABLE}" "${program}" skeleton "${folder}/solution.cu" "${made}/skeleton.cu"

@@ -6,7 +6,7 @@
 #   NN_chapter_mistakes         those of a chapter, without its parts
 #   mistakes                    those of all chapters and parts
 add_custom_target(mistakes)
-set(mistakes_program "${TUTORIAL_ROOT}/common/tools/mistakes.py")
+set(mistakes_program "${TUTORIAL_ROOT}/common/tools/mistakes/mistakes.py")
 
 # The mistake is meant, so no warnings (-w). The reports name lines: all that they need is -g1.
 set(of_mistakes -w -g1)

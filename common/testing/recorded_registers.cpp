@@ -64,7 +64,8 @@ std::string RegisterRecord::problem_of(const PlannedLaunch& launch, int capabili
   if (most == 0 && !must_be_known) return "";
   if (most == 0)
     return "the registers of " + launch.kernel + " on " + column +
-           " are not in docs/results/registers.csv: common/tools/registers.py records them, "
+           " are not in docs/results/registers.csv: common/tools/measure/registers.py records "
+           "them, "
            "wherever nvcc is";
   // A warp gets them by 256, and the warps are shared out among four schedulers.
   const int64_t of_warp = ceil_div(32 * most, 256) * 256;

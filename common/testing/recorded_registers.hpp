@@ -1,5 +1,5 @@
 // The registers that nvcc gave to each kernel: docs/results/registers.csv, which
-// common/tools/registers.py records.
+// common/tools/measure/registers.py records.
 #pragma once
 
 #include <map>

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path += [str(room) for room in Path(__file__).resolve().parent.iterdir() if room.is_dir()]  # of all scripts
 program = Path(sys.argv[0]).stem  # what messages begin with
 
 
@@ -226,5 +227,5 @@ def settle(page, text, update):
         return True
     lines = [old.splitlines(True), text.splitlines(True)]
     sys.stdout.writelines(difflib.unified_diff(*lines, page.name, "as it should be"))
-    say(f"{page} is old: common/tools/{program}.py --update")
+    say(f"{page} is old: common/tools/{Path(sys.argv[0]).resolve().parent.name}/{program}.py --update")
     return False

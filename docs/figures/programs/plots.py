@@ -7,7 +7,7 @@ from style import GREY, HALF, TEXT, Figure
 
 
 def rows(name, options="", **wanted):
-    """What was measured of a set of sizes (common/tools/sizes.py), at options that begin so, whose columns have these
+    """What was measured of a set of sizes (common/tools/measure/sizes.py), at options that begin so, whose columns have these
     values."""
     return [row for row in results.times(name, options) if row["median_ms"]
             and all(row[key] == value for key, value in wanted.items())]

@@ -1,5 +1,5 @@
 // The code of each step for the panel beside its prose: all lines of the file, and of the difference to the step before.
-// The difference is common/tools/diff_steps.py's.
+// The difference is common/tools/learn/diff_steps.py's.
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -9,7 +9,7 @@ import { ROOT } from '../project.js'
 let known
 /** { "02_tiled_matmul": [{number, path, before, code, comments, rows}, …], … } */
 export function steps() {
-  const python = () => execFileSync('python3', ['common/tools/diff_steps.py', '--json'], { cwd: ROOT, maxBuffer: 1 << 28 })
+  const python = () => execFileSync('python3', ['common/tools/learn/diff_steps.py', '--json'], { cwd: ROOT, maxBuffer: 1 << 28 })
   return (known ??= JSON.parse(python()))
 }
 

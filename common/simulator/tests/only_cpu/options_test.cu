@@ -1,6 +1,6 @@
 // The options of a chapter's program that switch checks off and shuffle the order of threads.
 #include "common/simulator/tests/only_cpu/outcome.hpp"
-#include "common/tests/copies.hpp"
+#include "common/tests/program/copies.hpp"
 
 using namespace tutorial::copies;
 

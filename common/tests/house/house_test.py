@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""The house as DESIGN has it: the road in a chapter's folder, each part beside it in a folder of its own."""
+import re
+import sys
+import unittest
+from pathlib import Path
+
+sys.path[:0] = map(str, (Path(__file__).resolve().parents[2] / "tools").glob("**/"))
+import exercises  # noqa: E402
+import project  # noqa: E402
+
+MOST_LINES = 110  # of a main.cpp, which reads from top to bottom
+PARTS = [folder for folder in project.ladders() if folder not in project.chapters()]
+
+
+class House(unittest.TestCase):
+    def test_a_ladder_has_all_that_is_its_own(self):
+        for folder in project.ladders():
+            with self.subTest(project.label(folder)):
+                for name in ("main.cpp", "mistakes.txt", "CMakeLists.txt"):
+                    self.assertTrue((folder / name).is_file(), name)
+                self.assertTrue(any(folder.glob("tests*")), "tests.cpp or tests/")
+                page = page_of(folder)
+                self.assertTrue(page.is_file(), page.name)
+                self.assertLessEqual(len((folder / "main.cpp").read_text().splitlines()), MOST_LINES)
+                numbers = [step.number for step in project.steps(folder)]
+                self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
+
+    def test_a_part_says_which_step_it_goes_on_from(self):
+        for folder in PARTS:
+            with self.subTest(project.label(folder)):
+                border = project.step_before(folder)
+                self.assertIsNotNone(border, 'its header has no `after = "…"` that names a step')
+                self.assertTrue(f"`{border[1].name}`" in page_of(folder).read_text()[:600],
+                                f"its page does not begin with `{border[1].name}`")
+                self.assertRegex((folder / "main.cpp").read_text(), r"\.after = (\w+::)*after\b")
+
+    def test_names(self):
+        for chapter in project.chapters():
+            with self.subTest(project.label(chapter)):
+                for folder in project.ladders(chapter):
+                    steps = [step.name for step in project.steps(folder)]
+                    self.assertEqual(len(steps), len(set(steps)), "two steps of a ladder have one name")
+                names = project.parts(chapter) + [one.short for one in exercises.exercises() if one.chapter == chapter.name]
+                self.assertEqual(len(names), len(set(names)), "a part and an exercise of a chapter have one name")
+
+    def test_the_tree_in_the_readme(self):
+        shown = re.findall(r"^(\d\d_\w+)/ +(?:parts: (.*)|a chapter.*)$", (project.ROOT / "README.md").read_text(), re.M)
+        self.assertEqual([(name, parts.split()) for name, parts in shown],
+                         [(chapter.name, project.parts(chapter)) for chapter in project.chapters()])
+
+    def test_arrows_between_ladders_go_one_way(self):
+        """The road knows no part but for the goal in its main.cpp; no two parts know each other."""
+        for chapter in project.chapters():
+            with self.subTest(project.label(chapter)):
+                knows = {folder: {chapter / name for path in folder.iterdir() if path.suffix in (".cu", ".cuh", ".cpp", ".hpp")
+                                  and path.name != "main.cpp"
+                                  for name in re.findall(r'^#include "(\w+)/', path.read_text(), re.M)} - {folder}
+                         for folder in project.ladders(chapter)}
+                self.assertFalse(knows[chapter] & set(PARTS), "the road's files include a part's")
+                for folder, others in knows.items():
+                    for other in others & set(knows):
+                        self.assertNotIn(folder, knows[other], f"{folder.name} and {other.name} include each other")
+
+
+def page_of(folder):
+    return project.ROOT / "docs" / f"{folder.name if folder in project.chapters() else page_stem(folder)}.md"
+
+
+def page_stem(folder):
+    return project.short_name(folder).replace("/", "_")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,132 @@
+// The table alone, which can show times on any backend.
+#include "common/program/table_text.hpp"
+
+#include <sstream>
+
+#include "common/tests/program/copies.hpp"
+
+using namespace tutorial;
+using namespace tutorial::copies;
+
+namespace {
+
+Result timed(const std::string& name, int number, double ms) {
+  Result result;
+  result.name = name;
+  result.number = number;
+  result.max_error = 4.1e-5;
+  result.bound = 3.9e-3;
+  result.cost = {.flop = 137.4e9, .bytes = 201e6};
+  result.by_arithmetic = true;
+  result.bound_ms = 2.0;
+  result.time = Timing{.median_ms = ms, .low_ms = 0.99 * ms, .high_ms = 1.01 * ms, .repeats = 20};
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("The table of times", "[chapter][table]") {
+  Result vendor = timed("cuBLAS", 0, 2.5);
+  vendor.is_vendor = true;
+  Result skipped = timed("hopper", 3, 1);
+  skipped.verdict = Verdict::skipped;
+  skipped.message = "needs sm_90a";
+  skipped.time.reset();
+  Result wrong = timed("tiled", 2, 1);
+  wrong.verdict = Verdict::wrong;
+  wrong.time.reset();
+  const std::vector<Result> results = {vendor, timed("naive", 1, 20), wrong, skipped,
+                                       timed("vectorised", 4, 5)};
+  CHECK(table_text(results, true, false) ==
+        "step          check  max error     ms  TFLOP/s  of cuBLAS  of bound   gain\n"
+        "1 naive       ok       4.1e-05  20.00     6.87       12 %      10 %      –\n"
+        "2 tiled       WRONG    4.1e-05      –        –          –         –      –\n"
+        "3 hopper      skipped: needs sm_90a\n"
+        "4 vectorised  ok       4.1e-05   5.00     27.5       50 %      40 %  ×4.00\n"
+        "  cuBLAS      ok       4.1e-05   2.50     55.0      100 %      80 %      –\n");
+  CHECK_THAT(table_text(results, true, true),
+             StartsWith("step          check  max error    bound     ms  spread  TFLOP/s"));
+}
+
+TEST_CASE("A long reason takes several lines, none wider than the table may be",
+          "[chapter][table]") {
+  Result refused = timed("hopper", 1, 1);
+  refused.verdict = Verdict::refused;
+  for (int i = 0; i < 40; ++i) refused.message += i == 0 ? "because" : " because";
+  const std::string table = table_text({refused}, true, false);
+  CHECK(std::count(table.begin(), table.end(), '\n') > 4);
+  std::istringstream lines(table);
+  for (std::string line; std::getline(lines, line);) CHECK(screen_width(line) <= kTableWidth);
+}
+
+TEST_CASE("The widest table of counts fits", "[chapter][table]") {
+  Result counted = timed("scores (cuBLAS, fp32)", 0, 1);
+  counted.is_stage = true;
+  counted.time.reset();
+  counted.is_counted = true;
+  counted.blocks = 1;
+  counted.counts.loads = {
+      .requests = 1 << 30, .bytes = 123'400'000'000, .sectors = int64_t{1} << 34};
+  counted.counts.stores = counted.counts.loads;
+  counted.counts.shared_loads = {.lanes = 1, .conflicts = 123'400'000'000};
+  counted.counts.barriers = 123'400'000'000;
+  std::istringstream lines(table_text({counted}, false, false));
+  for (std::string line; std::getline(lines, line);) CHECK(screen_width(line) <= kTableWidth);
+}
+
+TEST_CASE("A stage's rate has its own unit", "[chapter][table]") {
+  Result stage = timed("permute", 0, 0.1);
+  stage.is_stage = true;
+  stage.by_arithmetic = false;
+  const std::string table = table_text({timed("unfused", 1, 20), stage}, true, false);
+  CHECK_THAT(line_with(table, "unfused"), ContainsSubstring("6.87 TFLOP/s"));
+  CHECK_THAT(line_with(table, "permute"), ContainsSubstring("2010 GB/s"));
+}
+
+TEST_CASE("The table of counts", "[chapter][table]") {
+  Result counted = timed("naive", 1, 1);
+  counted.time.reset();
+  counted.is_counted = true;
+  counted.blocks = 144;
+  counted.threads = 36864;
+  counted.counts.loads = {.requests = 300, .bytes = 2123456, .sectors = 700};
+  counted.counts.stores = {.requests = 100, .bytes = 147456, .sectors = 300};
+  Result vendor = counted;
+  vendor.name = "cuBLAS";
+  vendor.number = 0;
+  vendor.is_vendor = true;
+  vendor.blocks = 0;
+  vendor.counts = {};
+  CHECK(table_text({counted, vendor}, false, false) ==
+        "step      check  max error    loads  stores  sectors/request\n"
+        "1 naive   ok       4.1e-05  2.12 MB  147 kB              2.5\n"
+        "  cuBLAS  ok       4.1e-05        –       –                –\n");
+  CHECK_THAT(table_text({counted, vendor}, false, true),
+             ContainsSubstring("  blocks  threads    loads  stores  sectors/request\n"));
+}
+
+TEST_CASE("What a kernel takes of the device stands below its step", "[chapter][table]") {
+  Result step = timed("tiled", 1, 2);
+  step.time->clock_mhz = 1755.2;
+  step.kernels = {{.kernel = "tiled_kernel<4, 1>",
+                   .launches = 1,
+                   .takes = {.blocks = 12,
+                             .threads = 256,
+                             .registers = 96,
+                             .shared_bytes = 16640,
+                             .local_bytes = 8,
+                             .occupancy = 0.25}},
+                  {.kernel = "counted_only"}};  // as on the CPU, where nobody knows
+  const std::string csv = csv_text({step}, "02", {.device = "a device", .line = "a problem"});
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 3);
+  const std::string of_step = line_with(csv, "\"tiled\""), of_kernel = line_with(csv, ",kernel,");
+  CHECK_THAT(of_step, ContainsSubstring(",1755,,,,,"));
+  CHECK_THAT(of_kernel, StartsWith("\"02\",\"a device\",\"a problem\",\"tiled_kernel<4, 1>\","));
+  CHECK_THAT(of_kernel, ContainsSubstring(",96,16640,8,0.25,12,3072,"));
+  const std::string heads = csv.substr(0, csv.find('\n'));
+  const auto commas = [](const std::string& line) {
+    return std::count(line.begin(), line.end(), ',');
+  };
+  CHECK(commas(of_step) == commas(heads));
+  CHECK(commas(of_kernel) == commas(heads) + 1);  // one in the kernel's name
+}
