@@ -9,7 +9,7 @@ import project
 DOCS = project.ROOT / "docs"
 # A chapter's page, in this order. A heading may say more after the words.
 SECTIONS = ["What you will be able to do", "The idea", "The mathematics", "Step 1", "What it reaches", "Break it",
-            "Exercises", "What the articles claim", "Where to read on"]
+            "Exercises", "Where to read on"]
 MOST_COLUMNS = 6
 MEASURED = re.compile(r"\d[\d.,]*[  ]?(?:ms|µs|[TGM]FLOP/s|[TGM]B/s)(?!\w)")
 FROM_ELSEWHERE = re.compile(r"https?://|data sheet|article|paper")

@@ -19,6 +19,7 @@ takes no comment with two dashes in a sentence, and none at the beginning of a l
   field(FILE, COLUMN, NAME=VALUE)    of another table: the column of the first line in which NAME is VALUE
   latency(MEMORY)                    cycles, of latencies.csv
   verdicts(WORD)                     how many lines of claims.md end in it
+  hours(PAGE)                        how long a page takes, as "02_hopper" does; "road": all of it (page_budget.py)
   percent(x), whole(x), rounded(x, n)   how it is written; without: three digits
 What no file has to hold, FLOP or bytes that a formula gives, is computed: page_formulas.py has functions for that.
 """
@@ -26,6 +27,7 @@ import re
 from functools import partial
 from pathlib import PurePath
 
+import page_budget
 import page_claims
 import page_formulas
 import page_tables
@@ -133,6 +135,10 @@ def verdicts(word):
     return whole(page_claims.count((project.ROOT / "docs/claims.md").read_text(), word))
 
 
+def hours(name):
+    return f"{page_budget.hours(page_budget.road() if name == 'road' else [page_budget.DOCS / f'{name}.md']):g}"
+
+
 def rounded(x, digits):
     return f"{x:.{digits}f}"
 
@@ -142,8 +148,8 @@ def whole(x):
 
 
 KNOWN = {function.__name__: function for function in
-         (ms, speed, of_bound, tflops, gbs, cell, field, variant, fact, latency, verdicts, percent, whole,
-          rounded)} | page_formulas.KNOWN
+         (ms, speed, of_bound, tflops, gbs, cell, field, variant, fact, latency, verdicts, hours, percent,
+          whole, rounded)} | page_formulas.KNOWN
 OF_LADDER = (counter, raw, registers, local_bytes)  # of the page's chapter or part
 
 
