@@ -41,7 +41,7 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
     CAPTURE(step.name, M, N, K);
     const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));
     const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
-    DeviceBuffer<float> c(M * N);
+    DeviceBuffer<float> c(make_values({M, N}, Init::normal, 3));
     DeviceBuffer<std::byte> memory(workspace_bytes({M, N, K}, b.data()));
     const auto check = [&](const ScaledProduct& product, Workspace workspace) {
       check_asked_for(step, [&](auto run) {

@@ -225,11 +225,11 @@ function(tutorial_ladder name label)
   tutorial_exercises(${name})
   if(TUTORIAL_BACKEND STREQUAL "cpu")
     tutorial_mistakes(${name} ${label})
-    # Every kernel once more with blocks and threads in another order, at every third shape: what is right in one
+    # Every kernel once more with blocks and threads in another order, at one shape in six: what is right in one
     # order only shows.
     add_test(NAME "${label}: every shape, in shuffled thread order" COMMAND ${name}_tests "[shapes]")
     set_tests_properties("${label}: every shape, in shuffled thread order" PROPERTIES
-      ENVIRONMENT "SIMULATOR_ORDER=1;TUTORIAL_SAMPLE=3" LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600
+      ENVIRONMENT "SIMULATOR_ORDER=1;TUTORIAL_SAMPLE=6" LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600
       COST 100)  # the longest begin first, so that no core waits for them at the end
   endif()
 endfunction()
@@ -254,7 +254,7 @@ function(tutorial_answers words text)
     PASS_REGULAR_EXPRESSION "${text}" LABELS ${label} TIMEOUT 30 ENVIRONMENT "${ARGN}")
 endfunction()
 
-# Tests of the chapter once more, at every third shape, on a GPU of another compute capability: with 75 a block has
+# Tests of the chapter once more, at one shape in six, on a GPU of another compute capability: with 75 a block has
 # 64 KB of shared memory, with 86 it has 99. `tests` is what the test program takes: tags or names, with a comma between them.
 function(tutorial_on_capability capability tests)
   tutorial_here()
@@ -263,7 +263,7 @@ function(tutorial_on_capability capability tests)
     set(test "${label}: on compute capability ${dotted}, ${tests}")
     add_test(NAME "${test}" COMMAND ${name}_tests "${tests}")
     set_tests_properties("${test}" PROPERTIES
-      ENVIRONMENT "SIMULATOR_CAPABILITY=${capability};TUTORIAL_SAMPLE=3" LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600)
+      ENVIRONMENT "SIMULATOR_CAPABILITY=${capability};TUTORIAL_SAMPLE=6" LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600)
   endif()
 endfunction()
 # The test of every shape on the oldest GPU that we support.

@@ -30,9 +30,9 @@ void note_skipped_step(const std::string& name, const std::string& reason);
 /// The one step that is to be tested, from TUTORIAL_STEP in the environment; "" for all.
 std::string wanted_step();
 
-/// Is the next launch to be checked? All are, but where TUTORIAL_SAMPLE is 3, say, every third: of
-/// the tests that run again in another order, or on another device. With TUTORIAL_ALL all of them,
-/// too (`./learn test --all`).
+/// Is the next launch to be checked? All are, but where TUTORIAL_SAMPLE is 3, say, one in three,
+/// each day others: where the tests of all chapters run, or the same tests run again in another
+/// order or on another device. With TUTORIAL_ALL all of them, there too (`./learn test --all`).
 bool is_in_sample();
 
 /// The steps that can run on the backend at hand, and are wanted; skips the test when there are
