@@ -1,5 +1,6 @@
-"""Figures of docs/00_first_kernel.md."""
-from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, RED, Figure, figure
+"""Figures of docs/00_first_kernel.md and docs/00_time_and_bytes.md."""
+import results
+from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, RED, SOLID, Figure, figure
 
 
 @figure("00_gpu")
@@ -126,6 +127,32 @@ def threads():
     return f
 
 
+@figure("00_blocks")
+def blocks():
+    f = Figure(760, 284, "A 20×70 table and 3×3 blocks of 8×32 threads. They reach over the edges of the table. Thread (5, 3) of "
+                         "block (2, 1) has row 11 and column 69")
+    x, y, s = 60, 52, 7
+    f.text(10, 18, "The table has 20 rows and 70 columns; a block has 32 × 8 threads; the grid has 3 × 3 blocks", 13, bold=True)
+    f.rect(x, y, 70 * s, 20 * s, GREEN, PALE, 0)
+    f.rect(x + 70 * s, y, 26 * s, 20 * s, RED, PALE, 0)
+    f.rect(x, y + 20 * s, 96 * s, 4 * s, RED, PALE, 0)
+    for by in range(3):
+        for bx in range(3):
+            f.rect(x + bx * 32 * s, y + by * 8 * s, 32 * s, 8 * s, GREY, 0, 1)
+            f.text(x + (bx + 1) * 32 * s - 8, y + by * 8 * s + 18, f"block ({bx},{by})", 12, anchor="end")
+    f.rect(x + 69 * s, y + 11 * s, s, s, GREEN, SOLID, 0)
+    f.arrow(x + 76 * s, 236, x + 70.3 * s, y + 12.4 * s, GREEN)
+    f.text(x + 96 * s, 252, "thread (5,3) of block (2,1):", 12, GREEN, "end")
+    f.text(x + 96 * s, 272, "row 1·8 + 3 = 11, col 2·32 + 5 = 69", 12, GREEN, "end")
+    f.text(x, 252, "red: threads past the edge of the table,", 12, RED)
+    f.text(x, 272, "which the guard sends home", 12, RED)
+    f.arrow(x, 40, x + 120, 40)
+    f.text(x + 128, 44, "x counts columns", 12)
+    f.arrow(44, y, 44, y + 100)
+    f.text(34, y + 54, "y counts rows", 12, anchor="middle", turn=-90)
+    return f
+
+
 @figure("00_time")
 def time():
     f = Figure(760, 152, "The host launches and goes on at once. The device runs the kernel later. "
@@ -149,4 +176,49 @@ def time():
     f.arrow(190, 47, 238, 80, ORANGE)
     f.arrow(541, 80, 549, 48, ORANGE)
     f.text(744, 142, "time →", 12, anchor="end")
+    return f
+
+
+@figure("00_way_of_a_byte")
+def way_of_a_byte():
+    rows = {row["memory"]: row for row in results.table("latencies")}
+    cycles = {name: float(row["cycles"]) for name, row in rows.items()}
+    copy = next(row["value"] for row in results.table("device") if row["key"] == "copy")
+
+    def size(name, unit, letter):
+        return f"{int(rows[name]['capacity']) / unit:.0f} {letter}"
+    f = Figure(760, 398, "A load of a thread goes from global memory to the L2 cache, from there to the L1 cache of a "
+                         f"multiprocessor and to a register. A value takes {cycles['global']:.0f} cycles from global memory, "
+                         f"{cycles['L2']:.0f} from the L2, {cycles['L1']:.0f} from the L1, {cycles['shared']:.0f} from "
+                         "shared memory")
+    f.heading(10, 20, "The way of a byte, from the far memory to the arithmetic")
+
+    def box(x, y, width, height, color, name, words):
+        f.rect(x, y, width, height, color, PALE, 1, 4)
+        f.text(x + width / 2, y + 22, name, 12.5, anchor="middle", bold=True)
+        for i, line in enumerate(words):
+            f.text(x + width / 2, y + 42 + 17 * i, line, 12, anchor="middle")
+    for i in (2, 1):  # the other multiprocessors, behind the first
+        f.path(f"M{414 + 5 * i} {51 - 5 * i}v-5H{740 + 5 * i}V{194 - 5 * i}h-5", GREY, 1)
+    f.rect(414, 46, 326, 148, GREY, FAINT, 1, 4)
+    f.text(426, 64, "multiprocessor, one of 132", 12, bold=True)
+    box(10, 74, 136, 110, RED, "global memory", [size("global", 2**30, "GB"), "beside the chip", f"{copy} TB/s, a copy"])
+    box(226, 74, 106, 110, ORANGE, "L2 cache", [size("L2", 2**20, "MB"), "for all", "multiprocessors"])
+    box(426, 74, 132, 54, PURPLE, "L1 cache", ["fills by itself"])
+    box(426, 130, 132, 54, PURPLE, "shared memory", ["the program fills it"])
+    box(634, 74, 96, 110, GREEN, "registers", [size("register", 2**10, "KB"), "of the threads,", "for arithmetic"])
+    for x1, x2, color in ((148, 223, RED), (334, 423, ORANGE), (560, 631, GREEN)):
+        f.arrow(x1, 101, x2, 101, color, 2)
+    for x, top, color, words in ((186, 106, RED, "moved"), (376, 106, ORANGE, "from the L2"), (492, 187, PURPLE, "touched"),
+                                 (597, 106, GREEN, "asked for")):
+        f.line(x, top, x, 202, color, 1, "2 3")
+        f.text(x, 216, words, 12.5, color, "middle", True)
+    f.text(10, 216, "bytes counted here:", 12)
+    f.text(10, 254, "How long a thread waits for a value that lies there, to scale", 12.5, bold=True)
+    left = 10
+    for i, (name, words, color) in enumerate((("global", "global memory", RED), ("L2", "L2", ORANGE), ("L1", "L1", PURPLE),
+                                              ("shared", "shared memory", PURPLE), ("register", "register", GREEN))):
+        y, width = 266 + 26 * i, cycles[name] * 570 / cycles["global"]
+        f.rect(left, y, width, 17, color, HALF, 0, 2)
+        f.text(left + width + 8, y + 9, f"{words}: {cycles[name]:.0f} cycles", 12, middle=True)
     return f

@@ -1,5 +1,5 @@
 """Figures of docs/01_naive_matmul.md."""
-from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, RED, SOLID, Figure, figure
+from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, SOLID, Figure, figure
 
 
 def numbers(f, x, y, rows, cols, cell, color, strong):
@@ -35,32 +35,6 @@ def index():
     f.grid(40, 370, 1, 24, 13, BLUE, 22, lambda row, col: (BLUE, HALF if 12 <= col < 18 else PALE))
     f.text(390, 362, "B in memory: column 3 is every 5th place", 12, ORANGE)
     f.grid(390, 370, 1, 30, 12, ORANGE, 22, lambda row, col: (ORANGE, HALF if col % 5 == 3 else PALE))
-    return f
-
-
-@figure("01_blocks")
-def blocks():
-    f = Figure(760, 284, "A 20×70 result and 3×3 blocks of 8×32 threads. They reach over the edges of C. Thread (5, 3) of "
-                         "block (2, 1) has row 11 and column 69")
-    x, y, s = 60, 52, 7
-    f.text(10, 18, "C has 20 rows and 70 columns; a block has 32 × 8 threads; the grid has 3 × 3 blocks", 13, bold=True)
-    f.rect(x, y, 70 * s, 20 * s, GREEN, PALE, 0)
-    f.rect(x + 70 * s, y, 26 * s, 20 * s, RED, PALE, 0)
-    f.rect(x, y + 20 * s, 96 * s, 4 * s, RED, PALE, 0)
-    for by in range(3):
-        for bx in range(3):
-            f.rect(x + bx * 32 * s, y + by * 8 * s, 32 * s, 8 * s, GREY, 0, 1)
-            f.text(x + (bx + 1) * 32 * s - 8, y + by * 8 * s + 18, f"block ({bx},{by})", 12, anchor="end")
-    f.rect(x + 69 * s, y + 11 * s, s, s, GREEN, SOLID, 0)
-    f.arrow(x + 76 * s, 236, x + 70.3 * s, y + 12.4 * s, GREEN)
-    f.text(x + 96 * s, 252, "thread (5,3) of block (2,1):", 12, GREEN, "end")
-    f.text(x + 96 * s, 272, "row 1·8 + 3 = 11, col 2·32 + 5 = 69", 12, GREEN, "end")
-    f.text(x, 252, "red: threads past the edge of C,", 12, RED)
-    f.text(x, 272, "which the guard sends home", 12, RED)
-    f.arrow(x, 40, x + 120, 40)
-    f.text(x + 128, 44, "x counts columns", 12)
-    f.arrow(44, y, 44, y + 100)
-    f.text(34, y + 54, "y counts rows", 12, anchor="middle", turn=-90)
     return f
 
 

@@ -1,4 +1,5 @@
 """Every step of every chapter under the roofline of the device, from docs/results."""
+import results
 from plots import Axis, Plot, rows
 from results import milliseconds
 from sizes import ATTENTION, CAUSAL, PRODUCT, ROWS, UNFUSED
@@ -22,19 +23,14 @@ def steps(sets, size):
             for name in sets.split() for row in rows(name, kind="step") if row["options"] == size]
 
 
-def ceilings():
-    """TFLOP/s and TB/s, as the programs measured them: `of_bound` is the time at the ceiling over the time."""
-    product = rows("02", kind="step")[0]
-    softmax = rows("04", kind="step")[0]
-
-    def at_ceiling(row, what):
-        return float(row[what]) / (float(row["of_bound"]) * milliseconds(row)) / 1e9
-    return at_ceiling(product, "flop"), at_ceiling(softmax, "bytes")
+def ceiling(key):
+    """TFLOP/s or TB/s, as a program measured them."""
+    return next(float(row["value"]) for row in results.table("device") if row["key"] == key)
 
 
 @figure("roofline")
 def roofline():
-    peak, copy = ceilings()
+    peak, copy = ceiling("fp32 peak"), ceiling("copy")
     figure = Figure(760, 430, f"Roofline of an H200: {copy:.2f} TB/s and {peak:.0f} TFLOP/s. Each chapter's problem is "
                               "a column of points, one a step, that climbs towards the roof")
     plot = Plot(figure, 70, 40, 620, 330, Axis(0.25, 2000, log=True), Axis(0.05, 200, log=True))
@@ -45,7 +41,7 @@ def roofline():
     figure.text(plot.x(1.9), plot.y(copy * 1.9) - 12, f"copy, {copy:.2f} TB/s", 12, anchor="end")
     figure.text(plot.x(60), plot.y(peak) - 4, f"multiply-adds, {peak:.0f} TFLOP/s", 12, anchor="middle")
     figure.line(plot.x(ridge), plot.y(peak), plot.x(ridge), plot.y(0.05), GREY, 1, "2 5")
-    figure.text(plot.x(ridge) - 6, plot.y(0.06), "ridge", 11, anchor="end")
+    figure.text(plot.x(ridge) - 6, plot.y(0.06), f"ridge, {ridge:.1f}", 12, anchor="end")
     for name, sets, size, color, (dx, dy) in PROBLEMS:
         points = steps(sets, size)
         xs = points[0][0] * BESIDE.get(name, 1)
