@@ -9,6 +9,10 @@ import project
 
 DOCS = project.ROOT / "docs"
 WORDS_A_MINUTE, LINES_A_MINUTE, MINUTES_AN_EXERCISE = 100, 20, 20
+# The most words.
+MOST_OF_A_ROAD_PAGE, MOST_OF_THE_ROAD = 4500, 26000
+MOST_OF_A_PART, MOST_OF_A_LONG_PART = 6000, 8000
+LONG_PARTS = ("tensor_cores", "hopper")
 
 
 def words(page):
@@ -40,3 +44,9 @@ def hours(pages):
 def road():
     """The pages on the way to chapter 06."""
     return [*sorted(DOCS.glob("00_*.md")), *(DOCS / f"{folder.name}.md" for folder in project.chapters())]
+
+
+def parts():
+    """The pages beside it."""
+    return [DOCS / f"{project.short_name(folder).replace('/', '_')}.md"
+            for folder in project.ladders() if folder not in project.chapters()]
