@@ -8,6 +8,7 @@ import unittest
 from scratch import PROJECT, Scratch
 
 sys.path[:0] = map(str, (PROJECT / "common/tools").glob("**/"))
+import page_budget  # noqa: E402
 import page_claims  # noqa: E402
 import page_headers  # noqa: E402
 import page_outputs  # noqa: E402
@@ -144,7 +145,8 @@ class Pages(Scratch):
         self.write("docs/README.md", "".join(f"- [{name}]({name})\n" for name in names if name != "README.md"))
         done = subprocess.run([sys.executable, self.root / "common/tools/pages/pages.py", *words], capture_output=True,
                               text=True)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        if status is not None:  # all the same
+            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
     def says(self, text, page="docs/09_a.md"):
@@ -283,6 +285,44 @@ class Pages(Scratch):
         self.assert_says("# C\n" + sections + "\nIt takes 1.5 ms.\n", "\"1.5 ms\" is no number between", page=page)
         self.assert_says("# C\n" + sections + "\n`1.5 ms`, 15 rows, by the data sheet 3 TB/s\n", page=page)
         self.assert_says("It lies in device memory.\n", "is called global memory here")
+
+    # ---- how long pages are
+
+    def test_what_counts_as_a_word(self):
+        for text, count in (("", 0), ("# A b\n\nc *d*\n", 5), ("<!-- a\nb -->c<!--/-->\n", 1), ("```cpp\nint x;\n```\n", 4),
+                            ("| a | b |\n", 5)):
+            self.assertEqual(page_budget.words(self.write("docs/a.md", text)), count, text)
+
+    def test_hours(self):
+        def hours(word):
+            page = self.write("docs/setup.md", f'It takes <!--= hours("{word}") -->0<!--/--> hours.\n')
+            self.pages("--update", status=None)
+            return page.read_text().partition("-->")[2].partition("<")[0]
+        self.write("docs/03_c.md", "word " * 10 * page_budget.WORDS_A_MINUTE)  # 10 minutes
+        self.assertEqual(hours("03_c"), "0.5")  # the least
+        self.write("docs/03_c.md", "word " * 44 * page_budget.WORDS_A_MINUTE)
+        self.assertEqual(hours("03_c"), "0.5")
+        self.write("docs/03_c.md", "word " * 46 * page_budget.WORDS_A_MINUTE)
+        self.assertEqual(hours("03_c"), "1")
+        lines = 30 * page_budget.LINES_A_MINUTE
+        self.write("03_c/step1_one.cu", "\n  // a comment\nint x;" * lines)
+        self.assertEqual(hours("03_c"), "1.5")
+        self.write("03_c/03_c.hpp", "int x;\n" * lines)  # no step
+        self.assertEqual(hours("03_c"), "1.5")
+        for number in (1, 2, 3):
+            self.write(f"03_c/exercises/{number}_a/task.md", "# A\n")
+        self.assertEqual(hours("03_c"), f"{1.5 + round(3 * page_budget.MINUTES_AN_EXERCISE / 30) / 2:g}")
+        self.write("03_c/p/step1_one.cu", "int x;\n" * 4 * lines)  # the part's time is its own
+        self.write("docs/03_p.md", "word\n")
+        self.write("docs/00_a.md", "word " * 60 * page_budget.WORDS_A_MINUTE)
+        self.assertEqual([hours(word) for word in ("03_c", "00_a", "road", "parts", "03_p")], ["2.5", "1", "3.5", "2", "2"])
+        self.write("docs/setup.md", 'It takes <!--= hours("none") -->1<!--/--> hours.\n')
+        self.assertIn("No such file", self.pages(status=1))
+
+    def test_a_constant_of_the_budget(self):
+        page = self.write("docs/setup.md", "It is <!--= whole(budget.WORDS_A_MINUTE) -->0<!--/--> a minute.\n")
+        self.pages("--update")
+        self.assertIn(f"-->{page_budget.WORDS_A_MINUTE}<!--/-->", page.read_text())
 
     def test_numbers_that_markdown_would_break(self):
         page = self.write("docs/setup.md", 'It takes\n<!--= ms("01", "one") -->274<!--/--> ms\n')
