@@ -1,5 +1,5 @@
 # tutorial_mistakes(): the mistakes of a chapter or of a part (mistakes.txt), as test programs that have
-# them. docs/mistakes.md says what the files are. CPU backend only; none of this is part of `all`.
+# them. docs/CONTRIBUTING.md says what the files are. CPU backend only; none of this is part of `all`.
 #
 #   NN_chapter_mistake_<name>   the chapter's tests, linked with what the mistake makes of the kernels; of a part
 #                               NN_chapter_part_mistake_<name>, with the part's tests

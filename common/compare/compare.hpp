@@ -51,7 +51,7 @@ struct Comparison {
   int64_t wrong = 0;
   double max_error = 0;  // the largest finite |got - want|
   double bound = 0;      // the bound at that element
-  std::string report;    // empty when ok; else several lines, as docs/README.md explains
+  std::string report;    // empty when ok; else several lines, as docs/failures.md explains
 };
 
 /// Passes only if |got - want| <= bound for every element, so that NaN fails.

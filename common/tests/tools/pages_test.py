@@ -8,6 +8,7 @@ import unittest
 from scratch import PROJECT, Scratch
 
 sys.path[:0] = map(str, (PROJECT / "common/tools").glob("**/"))
+import page_budget  # noqa: E402
 import page_claims  # noqa: E402
 import page_headers  # noqa: E402
 import page_outputs  # noqa: E402
@@ -119,6 +120,9 @@ OF_SANITIZERS = """\
 
 <!-- end of table -->
 """
+# What each page of the road and of the parts has.
+OPENING = '*About <!--= hours("{0}") -->0.5<!--/--> hours. You need nothing. Needed for 06: {1}.*\n\n'
+ENDING = "## In ten lines\n\nIt is so.\n\n## Build it\n\nDo.\n"
 SOURCE = "// one\nvoid f() {\n  int x = 1;\n\n  if (x) {\n    g();\n  }\n}\n\nvoid h() {}\n"
 
 
@@ -144,7 +148,8 @@ class Pages(Scratch):
         self.write("docs/README.md", "".join(f"- [{name}]({name})\n" for name in names if name != "README.md"))
         done = subprocess.run([sys.executable, self.root / "common/tools/pages/pages.py", *words], capture_output=True,
                               text=True)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        if status is not None:  # all the same
+            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
     def says(self, text, page="docs/09_a.md"):
@@ -271,18 +276,152 @@ class Pages(Scratch):
     # ---- the rules of a chapter's page
 
     def test_rules_of_a_chapter(self):
+        head = "# C\n\n" + OPENING.format("03_c", "yes")
         sections = "".join(f"## {section}: more\n" for section in page_rules.SECTIONS)
         (self.root / "03_c").mkdir()
         page = "docs/03_c.md"
-        self.assert_says("# C\n" + sections, page=page)
-        self.assert_says("# C\n" + sections.replace("## Exercises: more\n", ""), "no section ## Exercises", page=page)
-        self.assert_says("## Exercises\n" + sections.replace("## Exercises: more\n", ""), "before what comes before",
-                         page=page)
-        self.assert_says("# C\n" + sections + "|a" * 6 + "|\n" + "|---" * 6 + "|\n", page=page)
-        self.assert_says("# C\n" + sections + "|a" * 7 + "|\n" + "|---" * 7 + "|\n", "a table of 7 columns", page=page)
-        self.assert_says("# C\n" + sections + "\nIt takes 1.5 ms.\n", "\"1.5 ms\" is no number between", page=page)
-        self.assert_says("# C\n" + sections + "\n`1.5 ms`, 15 rows, by the data sheet 3 TB/s\n", page=page)
+
+        def says(text, *parts):
+            self.assert_says(head + text + ENDING, *parts, page=page)
+        says(sections)
+        says(sections.replace("## Exercises: more\n", ""), "no section ## Exercises")
+        says("## Exercises\n" + sections.replace("## Exercises: more\n", ""), "before what comes before")
+        says(sections + "|a" * 6 + "|\n" + "|---" * 6 + "|\n")
+        says(sections + "|a" * 7 + "|\n" + "|---" * 7 + "|\n", "a table of 7 columns")
+        says(sections + "\nIt takes 1.5 ms.\n", "\"1.5 ms\" is no number between")
+        says(sections + "\n`1.5 ms`, 15 rows, by the data sheet 3 TB/s\n")
         self.assert_says("It lies in device memory.\n", "is called global memory here")
+
+    def write_part(self):
+        """A chapter with a part: the page of the part is docs/03_p.md."""
+        self.write("03_c/p/step1_one.cu", "")
+        sections = "".join(f"## {section}\n" for section in page_rules.SECTIONS)
+        self.write("docs/03_c.md", "# C\n\n" + OPENING.format("03_c", "yes") + sections + ENDING)
+        return "docs/03_p.md", "# P\n\n" + OPENING.format("03_p", "no"), "## What you will be able to do\n\n- It.\n\n"
+
+    def test_how_a_page_opens(self):
+        page, head, aims = self.write_part()
+        self.assert_says(head + aims + ENDING, page=page)
+        self.assert_says(head.replace("hours. You", "hours\n([an estimate](README.md)). You") + aims + ENDING, page=page)
+        for old, new, missing in (
+            ("*About ", "About ", "*About … hours"),
+            ("03_p\")", "03_c\")", '*About … hours, by hours("03_p")'),
+            (" -->0.5<!--/--> hours", " -->0.5<!--/--> days", "*About … hours"),
+            ("You need", "It needs", "title: You need …"),
+            ("06: no.", "06: perhaps.", "title: Needed for 06: yes or no"),
+            ("06: no.", "06: this is it.", "title: Needed for 06: yes or no"),  # only the road's last page may say it
+            ("no.*", "no.", "title: Needed for 06: yes or no"),
+            ("*About", "## First\n\n*About", "You need …; Needed for 06"),
+        ):
+            text = head.replace(old, new)
+            self.assertNotEqual(text, head)
+            self.assert_says(text + aims + ENDING, missing, page=page)
+        self.assert_says("# P", "*About … hours, by hours(\"03_p\"); You need …; Needed for 06: yes or no.*", "does not end with",
+                         "no section ## What you will be able to do", page=page)
+        self.assert_says(head + ENDING, "no section ## What you will be able to do", page=page)
+        self.write(page, head + aims + ENDING)
+        last = (self.root / "docs/03_c.md").read_text()
+        self.assert_says(last.replace("06: yes.", "06: this is it."), page="docs/03_c.md")
+        self.assert_says("# N\n", page="docs/notes/03_p.md")  # a note has no frame
+
+    def test_how_a_page_ends(self):
+        page, head, aims = self.write_part()
+        said = "does not end with ## In ten lines and ## Build it"
+        recap, build = ENDING.split("## Build it")
+        for text in (recap, "## Build it" + build, "## Build it" + build + recap, ENDING + "## More\n",
+                     recap + "## Then\n## Build it" + build):
+            self.assert_says(head + aims + text, said, page=page)
+        self.assert_says(head + aims + ENDING + "```md\n## More\n```\n", page=page)
+        for lines in ("A line.\n" * 10, "A line.\n\n" * 10, "- An item,\n  a long one.\n" * 10, "1. An item.\n" * 10,
+                      "As items:\n\n" + "- An item.\n" * 10):
+            self.assert_says(head + aims + ENDING.replace("It is so.\n", lines), page=page)
+        for lines in ("A line.\n" * 11, "- An item,\n  a long one.\n" * 11, "1. An item.\n" * 11):
+            self.assert_says(head + aims + ENDING.replace("It is so.\n", lines), "has 11 lines or items in ## In ten lines",
+                             page=page)
+
+    # ---- how long pages are
+
+    def words_of(self, text, most):
+        """The page with just so many words that `most` is reached."""
+        count = page_budget.words(self.write("docs/words.md", text))
+        (self.root / "docs/words.md").unlink()
+        return text.replace("It is so.", "It is so." + " word" * (most - count))
+
+    def test_words_of_pages(self):
+        page, head, aims = self.write_part()
+        most = page_budget.MOST_OF_A_PART
+        text = self.words_of(head + aims + ENDING, most)
+        self.assert_says_updated(page, text)
+        self.assert_says_updated(page, text.replace("word", "word word", 1), f"has {most + 1} words; {most} at most")
+        self.assert_says_updated(page, text.replace("word", "<!-- not a word -->", 1))
+        for name in page_budget.LONG_PARTS:
+            self.write(f"03_c/{name}/step1_one.cu", "")
+            most = page_budget.MOST_OF_A_LONG_PART
+            text = self.words_of(head.replace("03_p", f"03_{name}") + aims + ENDING, most)
+            self.write(page, head + aims + ENDING)
+            self.assert_says_updated(f"docs/03_{name}.md", text)
+            self.assert_says_updated(f"docs/03_{name}.md", text + "word\n", f"has {most + 1} words; {most} at most")
+            (self.root / f"docs/03_{name}.md").write_text(text)
+
+    def assert_says_updated(self, page, text, *parts):
+        """What pages.py says of a page, once it has written its hours."""
+        self.write(page, text)
+        self.pages("--update", status=1 if parts else 0)
+        self.assert_says((self.root / page).read_text(), *parts, page=page)
+
+    def test_words_of_the_road(self):
+        most, all_of_it = page_budget.MOST_OF_A_ROAD_PAGE, page_budget.MOST_OF_THE_ROAD
+        aims = "## What you will be able to do\n\n- It.\n\n"
+        pages = [f"00_{letter}" for letter in "abcdefgh"][:all_of_it // most + 1]
+        left = all_of_it
+        for name in pages:  # all as long as they may be, but the last one, which takes what is left
+            text = self.words_of("# R\n\n" + OPENING.format(name, "yes") + aims + ENDING, min(most, left))
+            left -= min(most, left)
+            self.write(f"docs/{name}.md", text)
+        self.pages("--update")
+        self.assertEqual(self.pages(), "")
+        last, first = (self.root / f"docs/{name}.md" for name in (pages[-1], pages[0]))
+        last.write_text(last.read_text() + "word\n")
+        self.assertIn(f"the road have {all_of_it + 1} words together; {all_of_it} at most", self.pages(status=1))
+        last.unlink()
+        first.write_text(first.read_text() + "word\n")
+        self.assertIn(f"docs/00_a.md: has {most + 1} words; {most} at most", self.pages(status=1))
+
+    def test_what_counts_as_a_word(self):
+        for text, count in (("", 0), ("# A b\n\nc *d*\n", 5), ("<!-- a\nb -->c<!--/-->\n", 1), ("```cpp\nint x;\n```\n", 4),
+                            ("| a | b |\n", 5)):
+            self.assertEqual(page_budget.words(self.write("docs/a.md", text)), count, text)
+
+    def test_hours(self):
+        def hours(word):
+            page = self.write("docs/setup.md", f'It takes <!--= hours("{word}") -->0<!--/--> hours.\n')
+            self.pages("--update", status=None)
+            return page.read_text().partition("-->")[2].partition("<")[0]
+        self.write("docs/03_c.md", "word " * 10 * page_budget.WORDS_A_MINUTE)  # 10 minutes
+        self.assertEqual(hours("03_c"), "0.5")  # the least
+        self.write("docs/03_c.md", "word " * 44 * page_budget.WORDS_A_MINUTE)
+        self.assertEqual(hours("03_c"), "0.5")
+        self.write("docs/03_c.md", "word " * 46 * page_budget.WORDS_A_MINUTE)
+        self.assertEqual(hours("03_c"), "1")
+        lines = 30 * page_budget.LINES_A_MINUTE
+        self.write("03_c/step1_one.cu", "\n  // a comment\nint x;" * lines)
+        self.assertEqual(hours("03_c"), "1.5")
+        self.write("03_c/03_c.hpp", "int x;\n" * lines)  # no step
+        self.assertEqual(hours("03_c"), "1.5")
+        for number in (1, 2, 3):
+            self.write(f"03_c/exercises/{number}_a/task.md", "# A\n")
+        self.assertEqual(hours("03_c"), f"{1.5 + round(3 * page_budget.MINUTES_AN_EXERCISE / 30) / 2:g}")
+        self.write("03_c/p/step1_one.cu", "int x;\n" * 4 * lines)  # the part's time is its own
+        self.write("docs/03_p.md", "word\n")
+        self.write("docs/00_a.md", "word " * 60 * page_budget.WORDS_A_MINUTE)
+        self.assertEqual([hours(word) for word in ("03_c", "00_a", "road", "parts", "03_p")], ["2.5", "1", "3.5", "2", "2"])
+        self.write("docs/setup.md", 'It takes <!--= hours("none") -->1<!--/--> hours.\n')
+        self.assertIn("No such file", self.pages(status=1))
+
+    def test_a_constant_of_the_budget(self):
+        page = self.write("docs/setup.md", "It is <!--= whole(budget.WORDS_A_MINUTE) -->0<!--/--> a minute.\n")
+        self.pages("--update")
+        self.assertIn(f"-->{page_budget.WORDS_A_MINUTE}<!--/-->", page.read_text())
 
     def test_numbers_that_markdown_would_break(self):
         page = self.write("docs/setup.md", 'It takes\n<!--= ms("01", "one") -->274<!--/--> ms\n')

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The planted mistakes of the chapters. docs/mistakes.md: what they are for, and how a mistakes.txt is written.
+"""The planted mistakes of the chapters: docs/mistakes.md says what for, docs/CONTRIBUTING.md how a mistakes.txt is written.
 
 usage: mistakes.py validate                   is each entry complete, and does its old text match once?
        mistakes.py list [CHAPTER | PART]      what there is

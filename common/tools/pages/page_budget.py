@@ -9,6 +9,11 @@ import project
 
 DOCS = project.ROOT / "docs"
 WORDS_A_MINUTE, LINES_A_MINUTE, MINUTES_AN_EXERCISE = 100, 20, 20
+# The most words.
+MOST_OF_A_ROAD_PAGE, MOST_OF_THE_ROAD = 4500, 26000
+MOST_OF_A_PART, MOST_OF_A_LONG_PART = 6000, 8000
+LONG_PARTS = ("tensor_cores", "hopper")
+MOST_TO_REMEMBER = 10  # lines or items in a page's "In ten lines"
 
 
 def words(page):
@@ -40,3 +45,18 @@ def hours(pages):
 def road():
     """The pages on the way to chapter 06."""
     return [*sorted(DOCS.glob("00_*.md")), *(DOCS / f"{folder.name}.md" for folder in project.chapters())]
+
+
+def parts():
+    """The pages beside it."""
+    return [DOCS / f"{project.short_name(folder).replace('/', '_')}.md"
+            for folder in project.ladders() if folder not in project.chapters()]
+
+
+def most_words(page):
+    """That it may have; None of a page that is neither on the road nor a part's."""
+    if page in road():
+        return MOST_OF_A_ROAD_PAGE
+    if page in parts():
+        return MOST_OF_A_LONG_PART if page.stem.endswith(LONG_PARTS) else MOST_OF_A_PART
+    return None

@@ -1,6 +1,7 @@
 """What every page keeps to. Used by pages.py."""
 import re
 
+import page_budget
 import page_claims
 import page_outputs
 import page_snippets
@@ -10,6 +11,7 @@ DOCS = project.ROOT / "docs"
 # A chapter's page, in this order. A heading may say more after the words.
 SECTIONS = ["What you will be able to do", "The idea", "The mathematics", "Step 1", "What it reaches", "Break it",
             "Exercises", "Where to read on"]
+LAST_SECTIONS = ["In ten lines", "Build it"]  # of every page of the road and of the parts
 MOST_COLUMNS = 6
 MEASURED = re.compile(r"\d[\d.,]*[  ]?(?:ms|µs|[TGM]FLOP/s|[TGM]B/s)(?!\w)")
 FROM_ELSEWHERE = re.compile(r"https?://|data sheet|article|paper")
@@ -66,8 +68,12 @@ def unused_figures(pages):
 
 # ---- the rules for one page
 
+def headings_of(page):
+    return re.findall(r"^## +(.*)$", blanked(CODE, page.read_text()), re.M)
+
+
 def wrong_order(page):
-    headings = re.findall(r"^## +(.*)$", blanked(CODE, page.read_text()), re.M)
+    headings = headings_of(page)
     at = 0
     for section in SECTIONS:
         places = [i for i, heading in enumerate(headings) if heading.startswith(section)]
@@ -77,6 +83,44 @@ def wrong_order(page):
             yield f"has ## {section} before what comes before it on the other pages"
         else:
             at = places[0]
+
+
+def wrong_opening(page):
+    """What a reader asks first: how long, what is needed before, is it needed at all?"""
+    first = (re.split(r"\n\s*\n", page.read_text().strip()) + [""])[1].strip()
+    answer = "yes|no|this is it" if page == page_budget.road()[-1] else "yes|no"
+    wanted = {f'*About … hours, by hours("{page.stem}")': rf'^\*About <!--= hours\("{page.stem}"\) -->[^<]*<!--/--> hours?\b',
+              "You need …": r"\bYou need\b", "Needed for 06: yes or no.*": rf"\bNeeded for 06: (?:{answer})\b[^*]*\*$"}
+    if missing := [what for what, pattern in wanted.items() if not re.search(pattern, first)]:
+        yield f"lacks in the line below its title: {'; '.join(missing)}"
+
+
+def no_aims(page):
+    if not any(heading.startswith(SECTIONS[0]) for heading in headings_of(page)):
+        yield f"has no section ## {SECTIONS[0]}"
+
+
+def wrong_end(page):
+    headings = headings_of(page)
+    if headings[-2:] != LAST_SECTIONS:
+        yield f"does not end with {' and '.join(f'## {section}' for section in LAST_SECTIONS)}"
+    if recap := re.search(rf"^## {LAST_SECTIONS[0]}\n(.*?)(?=^## |\Z)", page.read_text(), re.M | re.S):
+        lines = [line for line in recap[1].splitlines() if line.strip()]
+        items = [line for line in lines if re.match(r"(?:[-*]|\d+\.) ", line)] or lines
+        if len(items) > page_budget.MOST_TO_REMEMBER:
+            yield f"has {len(items)} lines or items in ## {LAST_SECTIONS[0]}; {page_budget.MOST_TO_REMEMBER} at most"
+
+
+def too_long(page):
+    words, most = page_budget.words(page), page_budget.most_words(page)
+    if words > most:
+        yield f"has {words} words; {most} at most"
+
+
+def road_too_long():
+    words = sum(page_budget.words(page) for page in page_budget.road() if page.exists())
+    if words > page_budget.MOST_OF_THE_ROAD:
+        yield f"the pages of the road have {words} words together; {page_budget.MOST_OF_THE_ROAD} at most"
 
 
 def wide_tables(page):
@@ -132,13 +176,17 @@ def two_words_for_one(page):
 
 
 def problems(pages):
-    found = [*unused_figures(pages)]
+    found = [*unused_figures(pages), *road_too_long()]
     for page in pages:
         rules = [dead_anchors, two_words_for_one, comments_that_show, outputs_of_nowhere, math_that_breaks]
         if is_chapter(page) and page.parent == DOCS:
             rules += [wide_tables, figures_of_nowhere]
             if (project.ROOT / page.stem).is_dir():
                 rules.append(wrong_order)
+        if page_budget.most_words(page):
+            rules += [wrong_opening, wrong_end, too_long]
+            if not (project.ROOT / page.stem).is_dir():
+                rules.append(no_aims)  # of a chapter's page wrong_order says it
         if page.name == "claims.md":
             rules += [wide_tables, figures_of_nowhere, claims_of_nowhere]
         found += [f"{page.relative_to(project.ROOT)}: {problem}" for rule in rules for problem in rule(page)]

@@ -19,7 +19,8 @@ takes no comment with two dashes in a sentence, and none at the beginning of a l
   field(FILE, COLUMN, NAME=VALUE)    of another table: the column of the first line in which NAME is VALUE
   latency(MEMORY)                    cycles, of latencies.csv
   verdicts(WORD)                     how many lines of claims.md end in it
-  hours(PAGE)                        how long a page takes, as "02_hopper" does; "road": all of it (page_budget.py)
+  hours(PAGE)                        how long a page takes, as "02_hopper" does; "road", "parts": all of them
+  budget.NAME                        a constant of page_budget.py
   percent(x), whole(x), rounded(x, n)   how it is written; without: three digits
 What no file has to hold, FLOP or bytes that a formula gives, is computed: page_formulas.py has functions for that.
 """
@@ -136,7 +137,8 @@ def verdicts(word):
 
 
 def hours(name):
-    return f"{page_budget.hours(page_budget.road() if name == 'road' else [page_budget.DOCS / f'{name}.md']):g}"
+    several = {"road": page_budget.road, "parts": page_budget.parts}.get(name)
+    return f"{page_budget.hours(several() if several else [page_budget.DOCS / f'{name}.md']):g}"
 
 
 def rounded(x, digits):
@@ -149,7 +151,7 @@ def whole(x):
 
 KNOWN = {function.__name__: function for function in
          (ms, speed, of_bound, tflops, gbs, cell, field, variant, fact, latency, verdicts, hours, percent,
-          whole, rounded)} | page_formulas.KNOWN
+          whole, rounded)} | {"budget": page_budget} | page_formulas.KNOWN
 OF_LADDER = (counter, raw, registers, local_bytes)  # of the page's chapter or part
 
 

@@ -1,4 +1,5 @@
-"""The six chapters, a panel each."""
+"""The six chapters, a panel each; and the road with its parts."""
+import project
 from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, SOLID, TEXT, Figure, figure
 
 WIDTH, HEIGHT, GAP = 300, 262, 14
@@ -137,4 +138,48 @@ def chapters():
                    "flash attention")
     for draw in (naive, tiled, masked, softmax, unfused, flash):
         draw(whole)
+    return whole
+
+
+# The boxes of the road: what stands in one, and how wide it is.
+ROAD = [("00", "first kernel", 98), ("00", "time, bytes", 98), ("01", "naive", 84), ("02", "tiled", 132), ("03", "masked", 120),
+        ("04", "softmax", 112), ("05", "unfused", 132), ("06", "flash", 132)]
+
+
+def parts_of(chapter):
+    """A chapter's parts as (name, the step that it goes on from, how deep): each below the part that it goes on from."""
+    after = {part: project.step_before(chapter / part) for part in project.parts(chapter)}
+
+    def below(place, depth):
+        for part, (folder, step) in after.items():
+            if folder == place:
+                yield part, step.name, depth
+                yield from below(chapter / part, depth + 1)
+    return list(below(chapter, 0))
+
+
+@figure("road")
+def road():
+    """The parts come from the headers, which say what each goes on from."""
+    chapters = {chapter.name[:2]: chapter for chapter in project.chapters()}
+    columns = [(number, name, width, parts_of(chapters[number]) if number in chapters else [])
+               for number, name, width in ROAD]
+    whole = Figure(sum(width for _, _, width, _ in columns) + 10 * (len(columns) - 1) + 2,
+                   130 + 44 * max(len(parts) for *_, parts in columns),
+                   "The road from 00 to 06; below each chapter its parts, each with the step that it goes on from")
+    whole.text(1, 16, "The road", 14, bold=True)
+    whole.text(1, 118, "Parts: each goes on from the step below its name", 14, bold=True)
+    x = 1
+    for i, (number, name, width, parts) in enumerate(columns):
+        whole.rect(x, 28, width, 52, BLUE, PALE, 1.2, 6)
+        whole.text(x + width / 2, 50, number, 15, anchor="middle", bold=True)
+        whole.text(x + width / 2, 69, name, 13, anchor="middle")
+        if i:
+            whole.arrow(x - 10, 54, x - 1, 54)
+        for row, (part, step, depth) in enumerate(parts):
+            left, top = x + 14 * depth, 132 + 44 * row
+            whole.rect(left, top, width - 14 * depth, 38, GREY, FAINT, 1, 5)
+            whole.text(left + 8, top + 16, part, 13)
+            whole.text(left + 8, top + 31, step, 11, code=True)
+        x += width + 10
     return whole
