@@ -35,7 +35,9 @@ __device__ inline void mma_m16n8k16(float (&c)[4], const uint32_t (&a)[4], uint3
 
 /// C += A·B for A (16, 8), B (8, 8), C (16, 8), of TF32: fp32 with 10 bits of fraction in place of
 /// 23. Lane 4·g + t holds A's (g, t), (g+8, t), (g, t+4), (g+8, t+4) and B's (t, g), (t+4, g); C
-/// as above. The lower 13 bits of each register are not looked at: to_tf32() rounds before.
+/// as above. to_tf32() rounds before. TF32's bit layout is unspecified by NVIDIA ("implementation
+/// defined", says the PTX ISA). On our H100 and H200 it is a float's, and the lower 13 bits of each
+/// register are not looked at.
 __device__ inline void mma_m16n8k8_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                         uint32_t b1) {
   ptx::mma_m16n8k8_tf32(c, a, b0, b1);
@@ -80,8 +82,8 @@ __device__ inline uint32_t pack<__half>(float low, float high) {
   return static_cast<uint32_t>(__half_as_ushort(pair.y)) << 16 | __half_as_ushort(pair.x);
 }
 
-/// Rounds to TF32: to nearest, ties away from zero. The bits are those of a float whose lower 13
-/// are zero. (PTX ISA, "cvt.rna.tf32.f32".)
+/// Rounds to TF32: to nearest, ties away from zero. (PTX ISA, "cvt.rna.tf32.f32".) The bits are
+/// those of a float whose lower 13 are zero, which NVIDIA does not promise either.
 __device__ inline uint32_t to_tf32(float value) {
   return ptx::to_tf32(value);
 }

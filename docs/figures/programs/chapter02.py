@@ -56,9 +56,8 @@ def tile():
 
 @figure("02_levels")
 def levels():
-    fig = Figure(760, 286, "From global memory to shared memory to registers, and how many products a float serves each "
-                           "time it is fetched: 1 in chapter 01; 16 and 1 in step 1; 128 and 8 in step 2; in part faster 256 and 8 for a "
-                           "float of A, 128 and 16 for one of B")
+    fig = Figure(760, 244, "From global memory to shared memory to registers, and how many products a float serves each "
+                           "time it is fetched: 1 in chapter 01; 16 and 1 in step 1; 128 and 8 in step 2")
     boxes = ((250, "global memory", "all threads", GREY), (430, "shared memory", "one block", PURPLE),
              (610, "registers", "one thread", GREEN))
     for x, name, who, color in boxes:
@@ -70,8 +69,7 @@ def levels():
     fig.text(410, 92, "products per float", 12, anchor="middle")
     fig.text(590, 92, "products per float", 12, anchor="middle")
     rows = (("chapter 01", "one element per thread", "1", None), ("step 1", "a 16×16 tile per block", "16", "1"),
-            ("step 2", "128×128 per block, 8×8 per thread", "128", "8"),
-            ("part faster", "128×256 per block, 16×8 per thread", "256 (A) or 128 (B)", "8 (A) or 16 (B)"))
+            ("step 2", "128×128 per block, 8×8 per thread", "128", "8"))
     for i, (step, what, first, second) in enumerate(rows):
         y = 126 + i * 42
         fig.line(10, y - 19, 750, y - 19, width=0.5, dash="2 4")
