@@ -24,6 +24,40 @@ def causal(side):
     return lambda row, col: state(row * side, row * side + side - 1, col * side, col * side + side - 1)
 
 
+@figure("03_scores")
+def scores():
+    words = ("the", "cat", "sat", "down")
+    a, b = ((2, 0), (1, 1), (0, 2), (1, 0)), ((1, 1), (2, 0), (0, 1), (1, 2))  # a row, a column for each word
+    f = Figure(760, 240, "A has a row for each of the words the, cat, sat, down, and B a column. Their product C has a score"
+                         " for each pair. Where the column's word comes later than the row's stands minus infinity")
+
+    def cell(x, y, width, words, color, fill, bold=False):
+        f.rect(x, y, width - 2, 28, color, fill, 0)
+        f.text(x + width / 2 - 1, y + 14, words, 13, anchor="middle", bold=bold, middle=True)
+
+    top = 112
+    f.heading(10, 20, "A: a row for each word")
+    for i, word in enumerate(words):
+        f.text(52, top + i * 30 + 14, word, 13, anchor="end", middle=True)
+        for k in range(2):
+            cell(62 + k * 34, top + i * 30, 34, a[i][k], BLUE, HALF if i == 1 else PALE)
+    f.heading(240, 20, "B: a column for each word")
+    for j, word in enumerate(words):
+        for k in range(2):
+            cell(240 + j * 52, 36 + k * 30, 52, b[j][k], ORANGE, HALF if j == 2 else PALE)
+        f.text(265 + j * 52, top - 4, word, 12, anchor="middle")
+    f.arrow(140, top + 59, 230, top + 59)
+    for i in range(4):
+        for j in range(4):
+            score = a[i][0] * b[j][0] + a[i][1] * b[j][1]
+            cell(240 + j * 52, top + i * 30, 52, score if j <= i else "−∞", *((GREEN, HALF) if j <= i else (GREY, PALE)))
+    f.rect(240 + 2 * 52 - 1, top + 29, 52, 30, RED, 0, 2)
+    f.heading(474, top + 6, "C: a score for each pair")
+    f.lines(474, top + 32, ("green: the column's word has been read", "grey: it comes later, nobody may look"), 12, 18)
+    f.lines(474, top + 80, ("framed: may cat look at sat?", "1·0 + 1·1 = 1, but sat comes later: −∞"), 12, 18)
+    return f
+
+
 @figure("03_mask_levels")
 def mask_levels():
     f = Figure(760, 346, "A causal mask over a 256×256 result, three times: as 2×2 blocks of 128×128, one of which keeps"
@@ -283,6 +317,47 @@ def stores():
             f.rect(x + (sector - 3) / 2, y, (sector - 3) / 2, 20, GREEN, SOLID, 0)
         f.text(left + 4 * sector + 8, y + 10, f"row {8 * row} of C: 8 lanes, 4 sectors", 11, middle=True)
     f.text(left, 326, "16 sectors for 512 bytes: all of each is written", 12)
+    return f
+
+
+@figure("03_copies")
+def copies():
+    f = Figure(760, 316, "Step 3 brings a float from global memory through a register to shared memory; step 4 copies 16 bytes"
+                         " past the register. Without padding the rows 0, 8, 16 and 24 of A begin in the same bank; with 4"
+                         " floats of padding after every 8 rows, a warp's four reads of 16 bytes lie in 16 different banks")
+
+    def box(x, y, width, words, color=GREY):
+        f.rect(x, y, width, 30, color, PALE, 1.2, 4)
+        f.text(x + width / 2, y + 15, words, 12, anchor="middle", middle=True)
+
+    f.heading(10, 20, "step 3: a load, then a store")
+    box(10, 50, 110, "global memory")
+    box(164, 50, 72, "register", RED)
+    box(280, 50, 110, "shared memory", GREEN)
+    f.arrow(122, 65, 162, 65)
+    f.arrow(238, 65, 278, 65)
+    f.text(142, 44, "4 bytes", 12, anchor="middle")
+    f.text(258, 44, "4 bytes", 12, anchor="middle")
+    f.text(10, 104, "8 steps of K at a time, 16 barriers for K = 64", 12)
+    f.heading(416, 20, "step 4: a copy")
+    box(416, 50, 110, "global memory")
+    box(634, 50, 110, "shared memory", GREEN)
+    f.arrow(528, 65, 632, 65)
+    f.text(580, 44, "16 bytes", 12, anchor="middle")
+    f.text(416, 104, "32 steps of K at a time, 4 barriers for K = 64", 12)
+
+    cell, left = 19, 10
+    for y, words, shift in ((140, "without padding: four reads of the same four banks", 0),
+                            (238, "4 floats of padding after every 8 rows: 16 different banks", 4)):
+        f.text(left, y, words, 13, bold=True)
+        for bank in range(32):
+            f.text(left + bank * cell + (cell - 1) / 2, y + 18, bank, 10, anchor="middle")
+        for group in range(4):
+            f.grid(left, y + 24 + group * 12, 1, 32, cell, cell_height=12,
+                   look=lambda row, col, first=group * shift: (GREEN, SOLID) if first <= col < first + 4 else None)
+            f.text(left + 32 * cell + 8, y + 29.5 + group * 12, f"row {8 * group} of A", 11, middle=True)
+    f.text(left + 32 * cell + 8, 158, "bank", 11)
+    f.text(left + 32 * cell + 8, 256, "bank", 11)
     return f
 
 
