@@ -523,3 +523,48 @@ def nearest():
     f.path("M 598 154 C 480 240, 300 240, 172 122", RED, 1.5, arrow=True)
     f.text(400, 236, "the last key is the new limit", 12, anchor="middle")
     return f
+
+
+@figure("03_share")
+def share():
+    f = Figure(760, 232, "Left: the 15 tiles of three strips in a row, cut into four shares of three or four tiles; a share may"
+                         " begin in the middle of a strip. Right: what multiply(sum) does for one tile: pieces of 8 columns"
+                         " of A and B are copied into one buffer while the other one is multiplied, and each of 256 threads"
+                         " adds up 16×8 sums in its registers")
+    colors, cell, left, top, blocks = (BLUE, ORANGE, GREEN, PURPLE), 40, 10, 56, 4
+    f.heading(left, 20, "who does what: shares")
+    f.text(left, 42, "3 strips of 5 tiles, 4 blocks", 12)
+    for tile in range(15):
+        block = max(b for b in range(blocks) if 15 * b // blocks <= tile)
+        x, y = left + tile % 5 * cell, top + tile // 5 * cell
+        f.rect(x, y, cell - 2, cell - 2, colors[block], PALE, 1)
+        f.text(x + cell / 2 - 1, y + cell / 2 - 1, block, 13, anchor="middle", middle=True)
+    f.brace(left, top + 3 * cell + 2, left + cell - 2, top + 3 * cell + 2)
+    f.lines(left, top + 3 * cell + 28, ("a tile: 128 queries × 256 points;", "the number is that of its block"), 12, 17)
+
+    x = 262
+    f.heading(x, 20, "what multiply(sum) does with one tile")
+    f.text(x, 42, "packed in global memory", 12)
+    for y, color, rows, words in ((56, BLUE, 26, "A: 128 queries"), (112, ORANGE, 46, "B: 256 points")):
+        for piece in range(8):
+            f.rect(x + piece * 17, y, 15, rows, color, HALF if piece in (2, 3) else PALE, 0)
+        f.text(x, y + rows + 15, f"{words}, D to the right", 11)
+    f.text(x, 196, "dark: pieces 2 and 3 of 8", 11)
+
+    bx = 444
+    f.text(bx, 42, "shared memory: two buffers", 12)
+    for y, words, number in ((56, "in use", 2), (126, "comes", 3)):
+        f.rect(bx, y, 156, 56, GREY, FAINT, 1.2, 4)
+        f.rect(bx + 8, y + 8, 15, 26, BLUE, HALF, 0)
+        f.rect(bx + 30, y + 5, 15, 46, ORANGE, HALF, 0)
+        f.text(bx + 54, y + 24, f"piece {number}", 12)
+        f.text(bx + 54, y + 42, words, 12, bold=True)
+    f.arrow(x + 142, 154, bx - 4, 154)
+    f.text(x + 159, 146, "copy", 11, anchor="middle")
+
+    rx = 652
+    f.text(rx - 4, 42, "registers", 12)
+    f.grid(rx, 56, 16, 8, 7, PURPLE, cell_height=7)
+    f.arrow(bx + 158, 84, rx - 4, 84)
+    f.lines(rx, 186, ("16×8 sums", "of a thread"), 12, 16)
+    return f
