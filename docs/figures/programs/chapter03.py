@@ -24,6 +24,40 @@ def causal(side):
     return lambda row, col: state(row * side, row * side + side - 1, col * side, col * side + side - 1)
 
 
+@figure("03_scores")
+def scores():
+    words = ("the", "cat", "sat", "down")
+    a, b = ((2, 0), (1, 1), (0, 2), (1, 0)), ((1, 1), (2, 0), (0, 1), (1, 2))  # a row, a column for each word
+    f = Figure(760, 240, "A has a row for each of the words the, cat, sat, down, and B a column. Their product C has a score"
+                         " for each pair. Where the column's word comes later than the row's stands minus infinity")
+
+    def cell(x, y, width, words, color, fill, bold=False):
+        f.rect(x, y, width - 2, 28, color, fill, 0)
+        f.text(x + width / 2 - 1, y + 14, words, 13, anchor="middle", bold=bold, middle=True)
+
+    top = 112
+    f.heading(10, 20, "A: a row for each word")
+    for i, word in enumerate(words):
+        f.text(52, top + i * 30 + 14, word, 13, anchor="end", middle=True)
+        for k in range(2):
+            cell(62 + k * 34, top + i * 30, 34, a[i][k], BLUE, HALF if i == 1 else PALE)
+    f.heading(240, 20, "B: a column for each word")
+    for j, word in enumerate(words):
+        for k in range(2):
+            cell(240 + j * 52, 36 + k * 30, 52, b[j][k], ORANGE, HALF if j == 2 else PALE)
+        f.text(265 + j * 52, top - 4, word, 12, anchor="middle")
+    f.arrow(140, top + 59, 230, top + 59)
+    for i in range(4):
+        for j in range(4):
+            score = a[i][0] * b[j][0] + a[i][1] * b[j][1]
+            cell(240 + j * 52, top + i * 30, 52, score if j <= i else "−∞", *((GREEN, HALF) if j <= i else (GREY, PALE)))
+    f.rect(240 + 2 * 52 - 1, top + 29, 52, 30, RED, 0, 2)
+    f.heading(474, top + 6, "C: a score for each pair")
+    f.lines(474, top + 32, ("green: the column's word has been read", "grey: it comes later, nobody may look"), 12, 18)
+    f.lines(474, top + 80, ("framed: may cat look at sat?", "1·0 + 1·1 = 1, but sat comes later: −∞"), 12, 18)
+    return f
+
+
 @figure("03_mask_levels")
 def mask_levels():
     f = Figure(760, 346, "A causal mask over a 256×256 result, three times: as 2×2 blocks of 128×128, one of which keeps"
@@ -286,6 +320,47 @@ def stores():
     return f
 
 
+@figure("03_copies")
+def copies():
+    f = Figure(760, 316, "Step 3 brings a float from global memory through a register to shared memory; step 4 copies 16 bytes"
+                         " past the register. Without padding the rows 0, 8, 16 and 24 of A begin in the same bank; with 4"
+                         " floats of padding after every 8 rows, a warp's four reads of 16 bytes lie in 16 different banks")
+
+    def box(x, y, width, words, color=GREY):
+        f.rect(x, y, width, 30, color, PALE, 1.2, 4)
+        f.text(x + width / 2, y + 15, words, 12, anchor="middle", middle=True)
+
+    f.heading(10, 20, "step 3: a load, then a store")
+    box(10, 50, 110, "global memory")
+    box(164, 50, 72, "register", RED)
+    box(280, 50, 110, "shared memory", GREEN)
+    f.arrow(122, 65, 162, 65)
+    f.arrow(238, 65, 278, 65)
+    f.text(142, 44, "4 bytes", 12, anchor="middle")
+    f.text(258, 44, "4 bytes", 12, anchor="middle")
+    f.text(10, 104, "8 steps of K at a time, 16 barriers for K = 64", 12)
+    f.heading(416, 20, "step 4: a copy")
+    box(416, 50, 110, "global memory")
+    box(634, 50, 110, "shared memory", GREEN)
+    f.arrow(528, 65, 632, 65)
+    f.text(580, 44, "16 bytes", 12, anchor="middle")
+    f.text(416, 104, "32 steps of K at a time, 4 barriers for K = 64", 12)
+
+    cell, left = 19, 10
+    for y, words, shift in ((140, "without padding: four reads of the same four banks", 0),
+                            (238, "4 floats of padding after every 8 rows: 16 different banks", 4)):
+        f.text(left, y, words, 13, bold=True)
+        for bank in range(32):
+            f.text(left + bank * cell + (cell - 1) / 2, y + 18, bank, 10, anchor="middle")
+        for group in range(4):
+            f.grid(left, y + 24 + group * 12, 1, 32, cell, cell_height=12,
+                   look=lambda row, col, first=group * shift: (GREEN, SOLID) if first <= col < first + 4 else None)
+            f.text(left + 32 * cell + 8, y + 29.5 + group * 12, f"row {8 * group} of A", 11, middle=True)
+    f.text(left + 32 * cell + 8, 158, "bank", 11)
+    f.text(left + 32 * cell + 8, 256, "bank", 11)
+    return f
+
+
 @figure("03_four_blocks")
 def four_blocks():
     f = Figure(760, 300, "Two large blocks on a multiprocessor leave gaps in which nobody multiplies. Four small ones take"
@@ -447,4 +522,49 @@ def nearest():
     f.lines(600, 182, ("k keys, and 6 spare", "ones for distances"), 12, 16)
     f.path("M 598 154 C 480 240, 300 240, 172 122", RED, 1.5, arrow=True)
     f.text(400, 236, "the last key is the new limit", 12, anchor="middle")
+    return f
+
+
+@figure("03_share")
+def share():
+    f = Figure(760, 232, "Left: the 15 tiles of three strips in a row, cut into four shares of three or four tiles; a share may"
+                         " begin in the middle of a strip. Right: what multiply(sum) does for one tile: pieces of 8 columns"
+                         " of A and B are copied into one buffer while the other one is multiplied, and each of 256 threads"
+                         " adds up 16×8 sums in its registers")
+    colors, cell, left, top, blocks = (BLUE, ORANGE, GREEN, PURPLE), 40, 10, 56, 4
+    f.heading(left, 20, "who does what: shares")
+    f.text(left, 42, "3 strips of 5 tiles, 4 blocks", 12)
+    for tile in range(15):
+        block = max(b for b in range(blocks) if 15 * b // blocks <= tile)
+        x, y = left + tile % 5 * cell, top + tile // 5 * cell
+        f.rect(x, y, cell - 2, cell - 2, colors[block], PALE, 1)
+        f.text(x + cell / 2 - 1, y + cell / 2 - 1, block, 13, anchor="middle", middle=True)
+    f.brace(left, top + 3 * cell + 2, left + cell - 2, top + 3 * cell + 2)
+    f.lines(left, top + 3 * cell + 28, ("a tile: 128 queries × 256 points;", "the number is that of its block"), 12, 17)
+
+    x = 262
+    f.heading(x, 20, "what multiply(sum) does with one tile")
+    f.text(x, 42, "packed in global memory", 12)
+    for y, color, rows, words in ((56, BLUE, 26, "A: 128 queries"), (112, ORANGE, 46, "B: 256 points")):
+        for piece in range(8):
+            f.rect(x + piece * 17, y, 15, rows, color, HALF if piece in (2, 3) else PALE, 0)
+        f.text(x, y + rows + 15, f"{words}, D to the right", 11)
+    f.text(x, 196, "dark: pieces 2 and 3 of 8", 11)
+
+    bx = 444
+    f.text(bx, 42, "shared memory: two buffers", 12)
+    for y, words, number in ((56, "in use", 2), (126, "comes", 3)):
+        f.rect(bx, y, 156, 56, GREY, FAINT, 1.2, 4)
+        f.rect(bx + 8, y + 8, 15, 26, BLUE, HALF, 0)
+        f.rect(bx + 30, y + 5, 15, 46, ORANGE, HALF, 0)
+        f.text(bx + 54, y + 24, f"piece {number}", 12)
+        f.text(bx + 54, y + 42, words, 12, bold=True)
+    f.arrow(x + 142, 154, bx - 4, 154)
+    f.text(x + 159, 146, "copy", 11, anchor="middle")
+
+    rx = 652
+    f.text(rx - 4, 42, "registers", 12)
+    f.grid(rx, 56, 16, 8, 7, PURPLE, cell_height=7)
+    f.arrow(bx + 158, 84, rx - 4, 84)
+    f.lines(rx, 186, ("16×8 sums", "of a thread"), 12, 16)
     return f
