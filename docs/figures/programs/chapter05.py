@@ -284,6 +284,37 @@ def traffic():
     return f
 
 
+@figure("05_bridge")
+def bridge():
+    """Step 4's traffic, and what is left of it where S and P are never written."""
+    stages = {name: (read, written) for name, read, written in read_and_written()}
+    token = stages["6 unpermute"][0]
+    (seen, whole), qkv = stages["3 + 4 fused"], 3 * token
+    parts = [("qkv", qkv, GREY), ("S written", whole, PURPLE), ("S read", seen, PURPLE), ("P written", whole, PURPLE),
+             ("P read", whole, PURPLE), ("out", token, GREY)]
+    total = sum(size for _, size, _ in parts)
+    f = Figure(740, 196, f"What passes between the chip and its memory: in step 4 {total / 1000:.1f} GB, of which S and P are nearly all;"
+               f" in chapter 06, where S and P are never written, {(qkv + token) / 1000:.1f} GB")
+    f.text(10, 22, "What passes between the chip and its memory", 14, bold=True)
+    left, scale, height = 110, 560 / total, 34
+    for row, label in enumerate(("step 4", "chapter 06")):
+        y = 58 + row * 74
+        f.text(left - 10, y + height / 2, label, 12.5, anchor="end", middle=True)
+        x = left
+        for words, size, color in parts:
+            gone = row == 1 and color == PURPLE
+            f.rect(x, y, size * scale - 2, height, color, 0 if gone else PALE, 1, 2, "4 3" if gone else "")
+            if color == PURPLE:
+                f.text(x + size * scale / 2 - 1, y + height / 2, "gone" if gone else words, 12, anchor="middle", middle=True)
+            else:
+                f.text(x + size * scale / 2 - 1, y - 7, words, 12, anchor="middle")
+            x += size * scale
+        moved = total if row == 0 else qkv + token
+        f.text(x + 8, y + height / 2, f"{moved / 1000:.1f} GB", 12.5, bold=True, middle=True)
+    f.text(left, 186, "Chapter 06 reads K and V several times, but a head's are small enough for the L2 cache.", 12)
+    return f
+
+
 @figure("05_passes")
 def passes():
     f = Figure(740, 342, "How often one row of scores is read and written: seven passes in step 1, four in step 2, and two"

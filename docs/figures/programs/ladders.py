@@ -129,33 +129,30 @@ def unfused():
 @figure("05_time")
 def where_the_time_goes():
     """Each pipeline as the sum of its stages, timed one by one."""
-    figure = Figure(760, 302, "Where the time of each pipeline goes, from the times of its stages: in fp32 the two products"
-                    " take less than half of step 1, in TF32 a quarter; step 4 leaves little else than the products")
+    figure = Figure(760, 172, "Where the time of each pipeline goes, from the times of its stages: the two products take less than"
+                    " half of step 1; step 4 leaves little else than the products")
     left, scale, y = 150, 560 / 1.6, 60
     kinds = (("products", BLUE), ("scale, mask, softmax", PURPLE), ("permutes", ORANGE))
-    figure.text(10, 22, "Where the time goes: stages timed one by one, ms, H200", 13, bold=True)
+    figure.text(10, 22, "Where the time goes: stages timed one by one, ms, fp32, H200", 13, bold=True)
     x = left
     for words, color in kinds:
         figure.rect(x, 34, 12, 12, color, HALF, 0)
         figure.text(x + 18, 44, words, 12)
         x += 18 + 7 * len(words) + 20
-    for precision, options in (("fp32", UNFUSED), ("TF32", UNFUSED + " --tf32")):
-        found = attention_times(options)
-        products = found["scores"] + found["values"]
-        moved = found["permute"] + found["unpermute"]
-        figure.text(10, y + 10, precision, 13, bold=True)
-        for label, between, around in (("1 unfused", found["scale_mask"] + found["softmax"], moved),
-                                       ("2 fused_softmax", found["scale_mask_softmax"], moved),
-                                       ("3 strided", found["scale_mask_softmax"], 0),
-                                       ("4 row_in_registers", found["masked_softmax"], 0)):
-            figure.text(left - 8, y + 9, label, 12.5, anchor="end", middle=True)
-            x = left
-            for (_, color), ms in zip(kinds, (products, between, around)):
-                figure.rect(x, y + 2, ms * scale, 16, color, HALF, 0)
-                if ms * scale > 34:
-                    figure.text(x + ms * scale / 2, y + 10, f"{ms:.2f}", 11, anchor="middle", middle=True)
-                x += ms * scale
-            figure.text(x + 8, y + 10, f"{products + between + around:.2f}", 12, middle=True)
-            y += 26
-        y += 16
+    found = attention_times(UNFUSED)
+    products = found["scores"] + found["values"]
+    moved = found["permute"] + found["unpermute"]
+    for label, between, around in (("1 unfused", found["scale_mask"] + found["softmax"], moved),
+                                   ("2 fused_softmax", found["scale_mask_softmax"], moved),
+                                   ("3 strided", found["scale_mask_softmax"], 0),
+                                   ("4 row_in_registers", found["masked_softmax"], 0)):
+        figure.text(left - 8, y + 9, label, 12.5, anchor="end", middle=True)
+        x = left
+        for (_, color), ms in zip(kinds, (products, between, around)):
+            figure.rect(x, y + 2, ms * scale, 16, color, HALF, 0)
+            if ms * scale > 34:
+                figure.text(x + ms * scale / 2, y + 10, f"{ms:.2f}", 11, anchor="middle", middle=True)
+            x += ms * scale
+        figure.text(x + 8, y + 10, f"{products + between + around:.2f}", 12, middle=True)
+        y += 26
     return figure
