@@ -16,9 +16,10 @@
 // A ring of S stages has a full and an empty barrier a stage; the k-th use of a stage is phase k of
 // both. The waiting thread counts, in a Ring.
 //
-// cuda::barrier is the same thing in memory; its wait for a parity and its arrival in another block
-// are not in C++, so the names here are the instructions'. (PTX ISA, "mbarrier".) They need compute
-// capability 9.0.
+// cuda::barrier is the same thing in memory. A wait for a parity and an arrival in another block
+// are not in its documented interface; libcu++'s cuda::ptx has them, as mbarrier_try_wait_parity
+// and mbarrier_arrive. The names here are the instructions'. (PTX ISA, "mbarrier".) They need
+// compute capability 9.0.
 #pragma once
 
 #include <ptx_hopper.h>
@@ -55,10 +56,12 @@ __device__ __forceinline__ void barrier_arrive_expect(Barrier& barrier, int byte
   ptx::mbarrier_arrive_expect_tx(&barrier.state, static_cast<uint32_t>(bytes));
 }
 /// One arrival at the same barrier of another block of the cluster (or of this one): `block` is its
-/// rank. It says that this thread has read what the other block may write again. Of what it has
-/// written for the other it says nothing: that takes cluster_sync(). (With .release.cluster it
-/// would, but then each arrival waits for all earlier accesses of the thread, also those to global
-/// memory. PTX ISA, "mapa", "mbarrier.arrive" with .shared::cluster.)
+/// rank. It says that this thread has read what the other block may write again. It is a release
+/// for this block only, so the memory model promises the other block nothing, not even that;
+/// CUTLASS arrives by the same two instructions. What was written for the other takes
+/// cluster_sync(). (With .release.cluster all would be promised, but then each arrival waits for
+/// all earlier accesses of the thread, also those to global memory. PTX ISA, "mapa",
+/// "mbarrier.arrive" with .shared::cluster.)
 __device__ __forceinline__ void barrier_arrive_at(Barrier& barrier, int block) {
   ptx::mbarrier_arrive_cluster(&barrier.state, static_cast<uint32_t>(block));
 }

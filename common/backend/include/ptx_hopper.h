@@ -1,5 +1,6 @@
-// Instructions of compute capability 9.0a that CUDA C++ has no name for, on a GPU: inline PTX. The
-// simulator has a header of the same name (common/simulator/include). Kernels use the words of
+// Instructions of compute capability 9.0 and 9.0a, on a GPU: inline PTX. libcu++'s cuda::ptx has
+// C++ names for most of them, but none for wgmma; here all have one form, which the simulator's
+// header of the same name has, too (common/simulator/include). Kernels use the words of
 // common/kernel/ (barrier.cuh, tma.cuh, wgmma.cuh, warpgroup.cuh, cluster.cuh), which say what each
 // does and where it is described.
 //

@@ -1,4 +1,4 @@
-// Instructions of compute capability 9.0a that CUDA C++ has no name for, on the CPU: what
+// Instructions of compute capability 9.0 and 9.0a, on the CPU: what
 // common/backend/include/ptx_hopper.h is on a GPU. Kernels use the words of common/kernel/, which
 // say what each does.
 #pragma once

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the simulator's counts against Nsight Compute's, recorded in docs/results, and docs/simulator.md's table
-against both. Needs build/cpu (BUILD overrides the folder).
+"""Holds the simulator's counts against Nsight Compute's, recorded in docs/results, and two pages against both: counts.md,
+beside the recorded ones, has every kernel, docs/simulator.md how many figures agree. Needs build/cpu (BUILD overrides the
+folder).
 
-usage: common/tools/measure/profile_table.py            fails where they differ without a reason, or the page is old
-       common/tools/measure/profile_table.py --update   writes the table into the page
+usage: common/tools/measure/profile_table.py            fails where they differ without a reason, or a page is old
+       common/tools/measure/profile_table.py --update   writes the tables into the pages
        common/tools/measure/profile_table.py --sample   the same as the first for one size of each chapter and part, another
                                                 one each day: what the tests run (with TUTORIAL_ALL set, for all)
 
@@ -22,6 +23,7 @@ from profile_steps import COUNTERS, OWN, rows
 from sizes import COUNTED
 
 REASONS = results.RESULTS / "profile_reasons.csv"
+COUNTS, SUMMARY = results.FOLDER / "counts.md", project.ROOT / "docs/simulator.md"
 HEADS = "kernel,size,load sectors,a request,store sectors,a request,load conflicts,store conflicts".split(",")
 
 
@@ -83,11 +85,11 @@ def agreement(ours, theirs):
         pairs = [pair for pair in pairs if any(pair) and None not in pair]
         agree = sum(not differ(*pair) for pair in pairs)
         table.append([kind, str(len(pairs)), f"{100 * agree / len(pairs):.0f} %"])
-    return [*project.markdown(["what is counted", "figures", "within 2 %"], table, "lrr"), ""]
+    return project.markdown(["what is counted", "figures", "within 2 %"], table, "lrr")
 
 
 def compare(ours, theirs, reasons):
-    """The lines of the table, and what is wrong: one sentence each."""
+    """The lines of the tables, and what is wrong: one sentence each."""
     tables, wrong, explained, not_yet = {}, [], set(), {}
     for key, our in ours.items():
         chapter, options, kernel = key
@@ -117,17 +119,20 @@ def compare(ours, theirs, reasons):
             f"`{kernel}`", size(options), cell("load sectors", "load_sectors"),
             ratio("load"), cell("store sectors", "store_sectors"), ratio("store"),
             cell("load conflicts", "shared_load_conflicts"), cell("store conflicts", "shared_store_conflicts")])
-    lines = agreement(ours, theirs)
+    lines = []
     for chapter, table in tables.items():
-        lines += [chapter, "", *project.markdown(HEADS, table, "llrrrrrr"), ""]
+        lines += [f"### {chapter}", "", *project.markdown(HEADS, table, "llrrrrrr"), ""]
     if not_yet:
-        lines += ["Not counted on a GPU yet:", "", *(f"- {of}: {', '.join(names)}" for of, names in not_yet.items()), ""]
-    lines += ["Where they differ:", ""]
+        lines += ["### Not counted on a GPU yet", "",
+                  *(f"- {of}: {', '.join(dict.fromkeys(names))}" for of, names in not_yet.items()), ""]
+    by_reason = {}
     for (kernel, what), reason in sorted(reasons.items()):
         if (kernel, what) in explained:
-            lines.append(f"- `{kernel}`, {what}: {reason}")
+            by_reason.setdefault((what, reason), []).append(f"`{kernel}`")
         else:
             wrong.append(f"{kernel}, {what}: a reason, but no difference")
+    lines += ["### Where they differ", "",
+              *(f"- {', '.join(kernels)}, {what}: {reason}" for (what, reason), kernels in by_reason.items())]
     return lines, wrong
 
 
@@ -151,20 +156,23 @@ def main():
     for line in REASONS.read_text().splitlines()[1:]:
         kernel, what, reason = line.split(",", 2)
         reasons[kernel, what] = reason
-    table, wrong = compare(ours, per_launch(results.table("profile"), COUNTERS | OWN), reasons)
-    page = project.ROOT / "docs/simulator.md"
+    theirs = per_launch(results.table("profile"), COUNTERS | OWN)
+    tables, wrong = compare(ours, theirs, reasons)
     if is_sample:
-        shown = page.read_text()
+        shown = COUNTS.read_text()
         wrong = [sentence for sentence in wrong if "no difference" not in sentence]
-        wrong += [f"{page.name} has no line {line}: common/tools/measure/profile_table.py --update"
-                  for line in table if line.startswith("| `") and line not in shown]
+        wrong += [f"{COUNTS.name} has no line {line}: common/tools/measure/profile_table.py --update"
+                  for line in tables if line.startswith("| `") and line not in shown]
         for sentence in wrong:
             project.say(sentence)
         return 1 if wrong else 0
-    text = project.fill(page, lambda marker: table if marker == "profiles" else None)
+    good = not wrong
+    for page, marker, lines in ((COUNTS, "profiles", tables), (SUMMARY, "agreement", agreement(ours, theirs))):
+        text = project.fill(page, lambda found: lines if found == marker else None)
+        good = project.settle(page, text, words.update) and good
     for sentence in wrong:
         project.say(sentence)
-    return 0 if project.settle(page, text, words.update) and not wrong else 1
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

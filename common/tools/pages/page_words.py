@@ -10,7 +10,7 @@ import project
 GLOSSARY = project.ROOT / "docs/glossary.md"
 ENTRY = re.compile(r"^### (.+?)(?: <!-- also: (.*?) -->)?$", re.M)
 # Where no link belongs: what a tool writes, code, comments, headings, links and pictures, tables, HTML.
-WRITTEN = re.compile(r"^<!-- (?:steps|times|counters|sanitizers|profiles)\b.*?^<!-- end of ", re.M | re.S)
+WRITTEN = re.compile(r"^<!-- (?:steps|times|counters|sanitizers|agreement)\b.*?^<!-- end of ", re.M | re.S)
 ELSEWHERE = [WRITTEN, page_rules.CODE, page_rules.COMMENT, re.compile(r"^#+ .*$", re.M), re.compile(r"!?\[[^\]]*\]\([^)]*\)"),
              re.compile(r"^ *\|.*$", re.M), re.compile(r"<[^>\n]*>"), re.compile(r"\[[^\]\n]*\](?=\()")]
 
