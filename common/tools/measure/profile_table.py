@@ -5,8 +5,8 @@ folder).
 
 usage: common/tools/measure/profile_table.py            fails where they differ without a reason, or a page is old
        common/tools/measure/profile_table.py --update   writes the tables into the pages
-       common/tools/measure/profile_table.py --sample   the same as the first for one size of each chapter and part, another
-                                                one each day: what the tests run (with TUTORIAL_ALL set, for all)
+       common/tools/measure/profile_table.py --sample   the same as the first for one size of every second chapter and part, each
+                                                day others: what the tests run (with TUTORIAL_ALL set, for all)
 
 A line a kernel and size, counts of one launch. Two figures may differ by 2 %; else profile_reasons.csv
 (kernel,figure,reason) says why, and has no reason where they agree. What the GPU's file lacks is named, and compared
@@ -137,11 +137,12 @@ def compare(ours, theirs, reasons):
 
 
 def sample(day):
-    """One size of each chapter and part."""
+    """One size of every second chapter and part."""
     of = {}
     for size in COUNTED:
         of.setdefault(size.line.split()[0], []).append(size.line)
-    return [lines[day.toordinal() % len(lines)] for lines in of.values()]
+    turn, half = divmod(day.toordinal(), 2)
+    return [lines[turn % len(lines)] for lines in list(of.values())[half::2]]
 
 
 def main():

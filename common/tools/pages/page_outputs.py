@@ -46,6 +46,10 @@ def command(words):
 ENVIRONMENT = {"TUTORIAL_CPU_REASON": "no NVIDIA driver", "OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "1"}
 
 
+# What a program says only where it takes long: on a busy machine.
+OF_A_SLOW_RUN = re.compile(r"simulating \w+ takes about |\w+: ok after ")
+
+
 def output_of(what):
     words = shlex.split(what)
     if words[1:2] == ["trace"]:
@@ -60,7 +64,7 @@ def printed(words):
     ran = subprocess.run(list(map(str, command(words))), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          stdin=subprocess.DEVNULL, cwd=project.ROOT, text=True, errors="replace",
                          env={**os.environ, **ENVIRONMENT})
-    return "".join(line.rstrip() + "\n" for line in ran.stdout.splitlines())
+    return "".join(line.rstrip() + "\n" for line in ran.stdout.splitlines() if not OF_A_SLOW_RUN.match(line))
 
 
 def shows(block, said):
