@@ -121,8 +121,8 @@ OF_SANITIZERS = """\
 <!-- end of table -->
 """
 # What each page of the road and of the parts has.
-OPENING = '*About <!--= hours("{0}") -->0.5<!--/--> hours. You need nothing. Needed for 06: {1}.*\n\n'
-ENDING = "## In ten lines\n\nIt is so.\n\n## Build it\n\nDo.\n"
+OPENING = '*About <!--= hours("{0}") -->0.5<!--/--> hours to read, <!--= hours_in_all("{0}") -->1<!--/--> with its exercises. You need nothing. Needed for 06: {1}.*\n\n'
+ENDING = "## In short\n\nIt is so.\n\n## Build it\n\nDo.\n"
 SOURCE = "// one\nvoid f() {\n  int x = 1;\n\n  if (x) {\n    g();\n  }\n}\n\nvoid h() {}\n"
 
 
@@ -302,11 +302,12 @@ class Pages(Scratch):
     def test_how_a_page_opens(self):
         page, head, aims = self.write_part()
         self.assert_says(head + aims + ENDING, page=page)
-        self.assert_says(head.replace("hours. You", "hours\n([an estimate](README.md)). You") + aims + ENDING, page=page)
+        self.assert_says(head.replace("exercises. You", "exercises\n([an estimate](README.md)). You") + aims + ENDING, page=page)
         for old, new, missing in (
             ("*About ", "About ", "*About … hours"),
             ("03_p\")", "03_c\")", '*About … hours, by hours("03_p")'),
             (" -->0.5<!--/--> hours", " -->0.5<!--/--> days", "*About … hours"),
+            (" with its exercises", "", "… with its exercises"),
             ("You need", "It needs", "title: You need …"),
             ("06: no.", "06: perhaps.", "title: Needed for 06: yes or no"),
             ("06: no.", "06: this is it.", "title: Needed for 06: yes or no"),  # only the road's last page may say it
@@ -316,7 +317,7 @@ class Pages(Scratch):
             text = head.replace(old, new)
             self.assertNotEqual(text, head)
             self.assert_says(text + aims + ENDING, missing, page=page)
-        self.assert_says("# P", "*About … hours, by hours(\"03_p\"); You need …; Needed for 06: yes or no.*", "does not end with",
+        self.assert_says("# P", "*About … hours, by hours(\"03_p\"); … with its exercises, by hours_in_all(\"03_p\"); You need …; Needed for 06: yes or no.*", "does not end with",
                          "no section ## What you will be able to do", page=page)
         self.assert_says(head + ENDING, "no section ## What you will be able to do", page=page)
         self.write(page, head + aims + ENDING)
@@ -326,7 +327,7 @@ class Pages(Scratch):
 
     def test_how_a_page_ends(self):
         page, head, aims = self.write_part()
-        said = "does not end with ## In ten lines and ## Build it"
+        said = "does not end with ## In short and ## Build it"
         recap, build = ENDING.split("## Build it")
         for text in (recap, "## Build it" + build, "## Build it" + build + recap, ENDING + "## More\n",
                      recap + "## Then\n## Build it" + build):
@@ -336,7 +337,7 @@ class Pages(Scratch):
                       "As items:\n\n" + "- An item.\n" * 10):
             self.assert_says(head + aims + ENDING.replace("It is so.\n", lines), page=page)
         for lines in ("A line.\n" * 11, "- An item,\n  a long one.\n" * 11, "1. An item.\n" * 11):
-            self.assert_says(head + aims + ENDING.replace("It is so.\n", lines), "has 11 lines or items in ## In ten lines",
+            self.assert_says(head + aims + ENDING.replace("It is so.\n", lines), "has 11 lines or items in ## In short",
                              page=page)
 
     # ---- how long pages are
@@ -393,8 +394,8 @@ class Pages(Scratch):
             self.assertEqual(page_budget.words(self.write("docs/a.md", text)), count, text)
 
     def test_hours(self):
-        def hours(word):
-            page = self.write("docs/setup.md", f'It takes <!--= hours("{word}") -->0<!--/--> hours.\n')
+        def hours(word, how="hours"):
+            page = self.write("docs/setup.md", f'It takes <!--= {how}("{word}") -->0<!--/--> hours.\n')
             self.pages("--update", status=None)
             return page.read_text().partition("-->")[2].partition("<")[0]
         self.write("docs/03_c.md", "word " * 10 * page_budget.WORDS_A_MINUTE)  # 10 minutes
@@ -410,11 +411,15 @@ class Pages(Scratch):
         self.assertEqual(hours("03_c"), "1.5")
         for number in (1, 2, 3):
             self.write(f"03_c/exercises/{number}_a/task.md", "# A\n")
-        self.assertEqual(hours("03_c"), f"{1.5 + round(3 * page_budget.MINUTES_AN_EXERCISE / 30) / 2:g}")
+        self.assertEqual(hours("03_c"), "1.5")  # to read
+        self.assertEqual(hours("03_c", "hours_in_all"), f"{round((76 + 3 * page_budget.MINUTES_AN_EXERCISE) / 30) / 2:g}")
+        page = self.root / "docs/03_c.md"
+        page.write_text(page.read_text() + "\n## Exercises\n\n1. One.\n2. Another.\n\n## Build it\n\n1. No exercise.\n")
+        self.assertEqual(hours("03_c", "hours_in_all"), f"{round((76 + 5 * page_budget.MINUTES_AN_EXERCISE + page_budget.MINUTES_TO_BUILD) / 30) / 2:g}")
         self.write("03_c/p/step1_one.cu", "int x;\n" * 4 * lines)  # the part's time is its own
         self.write("docs/03_p.md", "word\n")
         self.write("docs/00_a.md", "word " * 60 * page_budget.WORDS_A_MINUTE)
-        self.assertEqual([hours(word) for word in ("03_c", "00_a", "road", "parts", "03_p")], ["2.5", "1", "3.5", "2", "2"])
+        self.assertEqual([hours(word) for word in ("03_c", "00_a", "road", "parts", "03_p")], ["1.5", "1", "2.5", "2", "2"])
         self.write("docs/setup.md", 'It takes <!--= hours("none") -->1<!--/--> hours.\n')
         self.assertIn("No such file", self.pages(status=1))
 

@@ -1,19 +1,19 @@
 """How long a page is and how long it takes: its words, the hours, and how many words it may have. Used by pages.py.
 
 Words are what stands between blanks, code blocks and tables included, HTML comments not. The hours are an estimate by
-one formula, which docs/README.md gives: reading, the steps' code, the exercises.
+one formula, which docs/README.md gives: reading and the steps' code, then the exercises.
 """
 import re
 
 import project
 
 DOCS = project.ROOT / "docs"
-WORDS_A_MINUTE, LINES_A_MINUTE, MINUTES_AN_EXERCISE = 100, 20, 20
+WORDS_A_MINUTE, LINES_A_MINUTE, MINUTES_AN_EXERCISE, MINUTES_TO_BUILD = 100, 20, 15, 60
 # The most words.
 MOST_OF_A_ROAD_PAGE, MOST_OF_THE_ROAD = 4500, 26000
 MOST_OF_A_PART, MOST_OF_A_LONG_PART = 6000, 8000
 LONG_PARTS = ("tensor_cores", "hopper")
-MOST_TO_REMEMBER = 10  # lines or items in a page's "In ten lines"
+MOST_TO_REMEMBER = 10  # lines or items in a page's "In short"
 
 
 def words(page):
@@ -31,14 +31,24 @@ def folder_of(page):
                  if page.stem in (folder.name, project.short_name(folder).replace("/", "_"))), None)
 
 
-def hours(pages):
-    """Of some pages together, with the steps and exercises of their folders: a multiple of a half."""
-    minutes = 0
-    for page in pages:
-        folder = folder_of(page)
-        steps, exercises = ([*folder.glob("step*.cu")], [*folder.glob("exercises/*/task.md")]) if folder else ([], [])
-        minutes += (words(page) / WORDS_A_MINUTE + sum(map(lines_of_code, steps)) / LINES_A_MINUTE
-                    + len(exercises) * MINUTES_AN_EXERCISE)
+def minutes_to_read(page):
+    """Its words, and the code of its folder's steps."""
+    folder = folder_of(page)
+    steps = folder.glob("step*.cu") if folder else []
+    return words(page) / WORDS_A_MINUTE + sum(map(lines_of_code, steps)) / LINES_A_MINUTE
+
+
+def minutes_to_do(page):
+    """The exercises of ./learn exercise, those that the page numbers, and the one thing to build."""
+    folder, text = folder_of(page), page.read_text()
+    exercises = len([*folder.glob("exercises/*/task.md")]) if folder else 0
+    if section := re.search(r"^## Exercises$(.*?)(?=^## |\Z)", text, re.M | re.S):
+        exercises += len(re.findall(r"^\d+\. ", section[1], re.M))
+    return exercises * MINUTES_AN_EXERCISE + len(re.findall("^## Build it", text, re.M)) * MINUTES_TO_BUILD
+
+
+def half_hours(minutes):
+    """As hours: a multiple of a half, and no less than that."""
     return max(1, round(minutes / 30)) / 2
 
 

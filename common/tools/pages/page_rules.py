@@ -11,7 +11,7 @@ DOCS = project.ROOT / "docs"
 # A chapter's page, in this order. A heading may say more after the words.
 SECTIONS = ["What you will be able to do", "The idea", "The mathematics", "Step 1", "What it reaches", "Break it",
             "Exercises", "Where to read on"]
-LAST_SECTIONS = ["In ten lines", "Build it"]  # of every page of the road and of the parts
+LAST_SECTIONS = ["In short", "Build it"]  # of every page of the road and of the parts
 MOST_COLUMNS = 6
 MEASURED = re.compile(r"\d[\d.,]*[  ]?(?:ms|µs|[TGM]FLOP/s|[TGM]B/s)(?!\w)")
 FROM_ELSEWHERE = re.compile(r"https?://|data sheet|article|paper")
@@ -89,7 +89,9 @@ def wrong_opening(page):
     """What a reader asks first: how long, what is needed before, is it needed at all?"""
     first = (re.split(r"\n\s*\n", page.read_text().strip()) + [""])[1].strip()
     answer = "yes|no|this is it" if page == page_budget.road()[-1] else "yes|no"
-    wanted = {f'*About … hours, by hours("{page.stem}")': rf'^\*About <!--= hours\("{page.stem}"\) -->[^<]*<!--/--> hours?\b',
+    wanted = {f'*About … hours, by hours("{page.stem}")': rf'^\*About <!--= hours\("{page.stem}"\) -->[^<]*<!--/--> hours? to read\b',
+              f'… with its exercises, by hours_in_all("{page.stem}")':
+                  rf'<!--= hours_in_all\("{page.stem}"\) -->[^<]*<!--/--> with its exercises\b',
               "You need …": r"\bYou need\b", "Needed for 06: yes or no.*": rf"\bNeeded for 06: (?:{answer})\b[^*]*\*$"}
     if missing := [what for what, pattern in wanted.items() if not re.search(pattern, first)]:
         yield f"lacks in the line below its title: {'; '.join(missing)}"

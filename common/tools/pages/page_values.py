@@ -19,7 +19,8 @@ takes no comment with two dashes in a sentence, and none at the beginning of a l
   field(FILE, COLUMN, NAME=VALUE)    of another table: the column of the first line in which NAME is VALUE
   latency(MEMORY)                    cycles, of latencies.csv
   verdicts(WORD)                     how many lines of claims.md end in it
-  hours(PAGE)                        how long a page takes, as "02_hopper" does; "road", "parts": all of them
+  hours(PAGE), hours_in_all(PAGE)    how long a page takes to read, as "02_hopper" does, and with its exercises;
+                                     "road", "parts": all of them
   budget.NAME                        a constant of page_budget.py
   percent(x), whole(x), rounded(x, n)   how it is written; without: three digits
 What no file has to hold, FLOP or bytes that a formula gives, is computed: page_formulas.py has functions for that.
@@ -136,9 +137,18 @@ def verdicts(word):
     return whole(page_claims.count((project.ROOT / "docs/claims.md").read_text(), word))
 
 
-def hours(name):
+def pages_named(name):
     several = {"road": page_budget.road, "parts": page_budget.parts}.get(name)
-    return f"{page_budget.hours(several() if several else [page_budget.DOCS / f'{name}.md']):g}"
+    return several() if several else [page_budget.DOCS / f"{name}.md"]
+
+
+def hours(name):
+    return f"{page_budget.half_hours(sum(map(page_budget.minutes_to_read, pages_named(name)))):g}"
+
+
+def hours_in_all(name):
+    minutes = sum(page_budget.minutes_to_read(page) + page_budget.minutes_to_do(page) for page in pages_named(name))
+    return f"{page_budget.half_hours(minutes):g}"
 
 
 def rounded(x, digits):
@@ -150,7 +160,7 @@ def whole(x):
 
 
 KNOWN = {function.__name__: function for function in
-         (ms, speed, of_bound, tflops, gbs, cell, field, variant, fact, latency, verdicts, hours, percent,
+         (ms, speed, of_bound, tflops, gbs, cell, field, variant, fact, latency, verdicts, hours, hours_in_all, percent,
           whole, rounded)} | {"budget": page_budget} | page_formulas.KNOWN
 OF_LADDER = (counter, raw, registers, local_bytes)  # of the page's chapter or part
 
