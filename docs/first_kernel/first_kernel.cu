@@ -4,7 +4,9 @@
 #include <vector>
 
 void check(cudaError_t error) {
-  if (error != cudaSuccess) std::printf("CUDA: %s\n", cudaGetErrorString(error)), std::exit(1);
+  if (error == cudaSuccess) return;
+  std::printf("CUDA: %s\n", cudaGetErrorString(error));
+  std::exit(1);
 }
 
 __device__ float multiply_add(float a, float x, float b) {

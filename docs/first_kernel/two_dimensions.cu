@@ -4,7 +4,9 @@
 #include <vector>
 
 void check(cudaError_t error) {
-  if (error != cudaSuccess) std::printf("CUDA: %s\n", cudaGetErrorString(error)), std::exit(1);
+  if (error == cudaSuccess) return;
+  std::printf("CUDA: %s\n", cudaGetErrorString(error));
+  std::exit(1);
 }
 
 __global__ void multiply(int rows, int cols, int* table) {
