@@ -31,7 +31,8 @@ class House(unittest.TestCase):
             with self.subTest(project.label(folder)):
                 border = project.step_before(folder)
                 self.assertIsNotNone(border, 'its header has no `after = "…"` that names a step')
-                self.assertTrue(f"`{border[1].name}`" in page_of(folder).read_text()[:600],
+                opening = page_of(folder).read_text().partition("\n## ")[0]
+                self.assertTrue(f"`{border[1].name}`" in opening,
                                 f"its page does not begin with `{border[1].name}`")
                 self.assertRegex((folder / "main.cpp").read_text(), r"\.after = (\w+::)*after\b")
 
