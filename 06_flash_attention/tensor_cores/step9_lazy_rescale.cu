@@ -1,15 +1,14 @@
-// Step 7 = step 6 with two stages of K and V: while a tile is worked on, the next one comes into
-// the other stage. One barrier a tile says both that the tile has come and that nobody reads the
-// other stage any more. So a warp may be nearly a tile ahead of another: one multiplies during the
-// other's softmax.
+// Step 9 = step 8, and O is rescaled only where a maximum has risen by more than 8 (in log2). Until
+// then weights are up to 2^8 in place of 1: bf16 and float32 keep as many digits of them.
 //
-// FLOP            as step 6
-// global memory   as step 5
+// FLOP            as step 7
+// global memory   as step 6
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
-// shared memory   2·(128 + 4·64)·D bytes, 98,304 for HS = 128; D is HS padded to 64 or 128
-// block           as step 5
-// H200            1.58 ms for B 4, NH 16, T 4096, HS 128 full, 98 % of FlashAttention 2
+// shared memory   as step 8
+// block           as step 6
+// H200            1.45 ms for B 4, NH 16, T 4096, HS 128 full, 107 % of FlashAttention 2
 #include "tensor_cores/launch.hpp"
+#include "tensor_cores/products.cuh"
 #include "tensor_cores/words.cuh"
 
 namespace tutorial::flash_attention::tensor_cores {
@@ -27,86 +26,49 @@ struct Swizzled {
   static __device__ int place(int row, int chunk) { return row * D + (chunk ^ row % 8) * CHUNK; }
 };
 
-/// S (32, Bc) = Q (32, D) · Kᵀ, as in step 1 but for two tiles of rows.
-template <class Tile>
-__device__ void multiply_keys(float (&S)[TALL][Bc / 8][4], const bf16* Q, const bf16* K) {
-  const int lane = threadIdx.x % WARP;
-#pragma unroll
-  for (int d = 0; d < Tile::D / 16; ++d) {
-    const bf16* const from_Q = &Q[Tile::place(lane % 16, 2 * d + lane / 16)];
-    const bf16* const from_K = &K[Tile::place(lane / 16 * 8 + lane % 8, 2 * d + lane / 8 % 2)];
-    uint32_t a[TALL][4], b[4];
-#pragma unroll
-    for (int m = 0; m < TALL; ++m) ldmatrix(a[m], from_Q + m * 16 * Tile::D);
-#pragma unroll
-    for (int n = 0; n < Bc / 8; n += 2) {
-      ldmatrix(b, from_K + n * 8 * Tile::D);
-#pragma unroll
-      for (int m = 0; m < TALL; ++m) {
-        mma_m16n8k16<bf16>(S[m][n], a[m], b[0], b[1]);
-        mma_m16n8k16<bf16>(S[m][n + 1], a[m], b[2], b[3]);
-      }
-    }
-  }
-}
+/// How much larger than 2^m a row's largest score may be (log2): 0 rescales at every rise. What FA4
+/// takes for inputs of 16 bits.
+constexpr float SLACK = 8;
 
-/// O (32, D) += P (32, Bc) · V, as in step 1 but for two tiles of rows.
-template <class Tile>
-__device__ void multiply_values(Rows16<Tile::D> (&rows)[TALL], const float (&P)[TALL][Bc / 8][4],
-                                const bf16* V) {
-  const int lane = threadIdx.x % WARP;
-#pragma unroll
-  for (int n = 0; n < Bc / 8; n += 2) {
-    uint32_t a[TALL][4], b[4];
-#pragma unroll
-    for (int m = 0; m < TALL; ++m)
-#pragma unroll
-      for (int x = 0; x < 4; ++x)
-        a[m][x] = pack<bf16>(P[m][n + x / 2][x % 2 * 2], P[m][n + x / 2][x % 2 * 2 + 1]);
-#pragma unroll
-    for (int d = 0; d < Tile::D / 8; d += 2) {
-      ldmatrix_trans(b, &V[Tile::place(lane % 16, d + lane / 16)] + n * 8 * Tile::D);
-#pragma unroll
-      for (int m = 0; m < TALL; ++m) {
-        mma_m16n8k16<bf16>(rows[m].O[d], a[m], b[0], b[1]);
-        mma_m16n8k16<bf16>(rows[m].O[d + 1], a[m], b[2], b[3]);
-      }
-    }
-  }
-}
-
-/// S becomes P = 2^(scale·S − m); m, l and O become those of all keys so far, but l of this lane's
-/// columns only.
+/// S becomes P = 2^(scale·S − m), where m is a maximum of the keys so far, or SLACK less; l (of
+/// this lane's columns) and O become those of all keys so far.
 template <int D>
 __device__ void softmax(float (&S)[Bc / 8][4], Rows16<D>& rows, float scale) {
+  float max[2] = {-INFINITY, -INFINITY};
 #pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    float max = -INFINITY, sum = 0;
+  for (int n = 0; n < Bc / 8; ++n)
 #pragma unroll
-    for (int n = 0; n < Bc / 8; ++n)
+    for (int e = 0; e < 4; ++e) max[e / 2] = fmaxf(max[e / 2], S[n][e]);
 #pragma unroll
-      for (int e = 2 * h; e < 2 * h + 2; ++e) max = fmaxf(max, S[n][e]);
-    max = fmaxf(rows.m[h], quad_max(max) * scale);
-    const float base = finite_max(max), factor = exp2_approx(rows.m[h] - base);
+  for (float& m : max) m = quad_max(m) * scale;
+
+  // All lanes rescale or none does: so the test is no branch within the warp.
+  if (__any_sync(0xffffffffu, max[0] > rows.m[0] + SLACK || max[1] > rows.m[1] + SLACK)) {
 #pragma unroll
-    for (int n = 0; n < Bc / 8; ++n)
+    for (int h = 0; h < 2; ++h) {
+      max[h] = fmaxf(rows.m[h], max[h]);
+      const float factor = exp2_approx(rows.m[h] - finite_max(max[h]));
+      rows.m[h] = max[h];
+      rows.l[h] *= factor;
 #pragma unroll
-      for (int e = 2 * h; e < 2 * h + 2; ++e)
-        sum += S[n][e] = exp2_approx(fmaf(S[n][e], scale, -base));
-    rows.m[h] = max;
-    rows.l[h] = rows.l[h] * factor + sum;
+      for (int d = 0; d < D / 8; ++d)
 #pragma unroll
-    for (int d = 0; d < D / 8; ++d)
-#pragma unroll
-      for (int e = 2 * h; e < 2 * h + 2; ++e) rows.O[d][e] *= factor;
+        for (int e = 2 * h; e < 2 * h + 2; ++e) rows.O[d][e] *= factor;
+    }
   }
+  const float base[2] = {finite_max(rows.m[0]), finite_max(rows.m[1])};
+#pragma unroll
+  for (int n = 0; n < Bc / 8; ++n)
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+      rows.l[e / 2] += S[n][e] = exp2_approx(fmaf(S[n][e], scale, -base[e / 2]));
 }
 
 template <class Tile>
 __global__ void __launch_bounds__(THREADS)
-    one_barrier_kernel(Attention shape, float scale, const bf16* __restrict__ q,
-                       const bf16* __restrict__ k, const bf16* __restrict__ v,
-                       bf16* __restrict__ out, float* __restrict__ lse) {
+    lazy_rescale_kernel(Attention shape, float scale, const bf16* __restrict__ q,
+                        const bf16* __restrict__ k, const bf16* __restrict__ v,
+                        bf16* __restrict__ out, float* __restrict__ lse) {
   constexpr int D = Tile::D;
   extern __shared__ __align__(16) bf16 shared[];
   bf16* const Q = shared;           // (Br, D)
@@ -162,11 +124,11 @@ __global__ void __launch_bounds__(THREADS)
 
 }  // namespace
 
-void one_barrier(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-                 float* lse, cudaStream_t stream) {
-  require_supported(shape, "one_barrier", 128, q, k, v, out);
+void lazy_rescale(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
+                  float* lse, cudaStream_t stream) {
+  require_supported(shape, "lazy_rescale", 128, q, k, v, out);
   with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
-    const auto kernel = one_barrier_kernel<Swizzled<D>>;
+    const auto kernel = lazy_rescale_kernel<Swizzled<D>>;
     allow_shared_memory(kernel, Swizzled<D>::BYTES, "head size", shape.HS);
     const unsigned blocks = query_blocks(shape, Br);
     if (shape.rows() * shape.HS == 0) return;

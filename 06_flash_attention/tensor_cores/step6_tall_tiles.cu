@@ -1,12 +1,12 @@
-// Step 8 = step 7, and O is rescaled only where a maximum has risen by more than 8 (in log2). Until
-// then weights are up to 2^8 in place of 1: bf16 and float32 keep as many digits of them.
+// Step 6 = step 5 with 32 rows a warp, two tiles of 16: what ldmatrix reads of K and V serves both.
+// So shared memory is read little more than half as often for a product.
 //
-// FLOP            as step 6
-// global memory   as step 5
+// FLOP            as step 1, in whole tiles of 128 × 64 pairs
+// global memory   2·B·NH·HS·(2·Tq + 2·Tk·⌈Tq/128⌉) bytes, about half of Tk's part if causal
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
-// shared memory   as step 7
-// block           as step 5
-// H200            1.45 ms for B 4, NH 16, T 4096, HS 128 full, 107 % of FlashAttention 2
+// shared memory   2·(128 + 2·64)·D bytes, 65,536 for HS = 128; D is HS padded to 64 or 128
+// block           128 threads for 128 queries of a head, 32 a warp
+// H200            1.58 ms for B 4, NH 16, T 4096, HS 128 full, 98 % of FlashAttention 2
 #include "tensor_cores/launch.hpp"
 #include "tensor_cores/words.cuh"
 
@@ -20,8 +20,7 @@ constexpr int Br = WARPS * TALL * 16, Bc = 64;  // queries of a block, keys of a
 /// Rows of D numbers, one after the other, each with its chunks in an order of its own.
 template <int HEAD_SIZE>
 struct Swizzled {
-  static constexpr int D = HEAD_SIZE, STAGE = 2 * Bc * D,
-                       BYTES = (Br * D + 2 * STAGE) * sizeof(bf16);
+  static constexpr int D = HEAD_SIZE, BYTES = (Br + 2 * Bc) * D * sizeof(bf16);
   static __device__ int place(int row, int chunk) { return row * D + (chunk ^ row % 8) * CHUNK; }
 };
 
@@ -73,53 +72,43 @@ __device__ void multiply_values(Rows16<Tile::D> (&rows)[TALL], const float (&P)[
   }
 }
 
-/// How much larger than 2^m a row's largest score may be (log2): 0 rescales at every rise. What FA4
-/// takes for inputs of 16 bits.
-constexpr float SLACK = 8;
-
-/// S becomes P = 2^(scale·S − m), where m is a maximum of the keys so far, or SLACK less; l (of
-/// this lane's columns) and O become those of all keys so far.
+/// S becomes P = 2^(scale·S − m); m, l and O become those of all keys so far, but l of this lane's
+/// columns only.
 template <int D>
 __device__ void softmax(float (&S)[Bc / 8][4], Rows16<D>& rows, float scale) {
-  float max[2] = {-INFINITY, -INFINITY};
 #pragma unroll
-  for (int n = 0; n < Bc / 8; ++n)
+  for (int h = 0; h < 2; ++h) {
+    float max = -INFINITY, sum = 0;
 #pragma unroll
-    for (int e = 0; e < 4; ++e) max[e / 2] = fmaxf(max[e / 2], S[n][e]);
+    for (int n = 0; n < Bc / 8; ++n)
 #pragma unroll
-  for (float& m : max) m = quad_max(m) * scale;
-
-  // All lanes rescale or none does: so the test is no branch within the warp.
-  if (__any_sync(0xffffffffu, max[0] > rows.m[0] + SLACK || max[1] > rows.m[1] + SLACK)) {
+      for (int e = 2 * h; e < 2 * h + 2; ++e) max = fmaxf(max, S[n][e]);
+    max = fmaxf(rows.m[h], quad_max(max) * scale);
+    const float base = finite_max(max), factor = exp2_approx(rows.m[h] - base);
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      max[h] = fmaxf(rows.m[h], max[h]);
-      const float factor = exp2_approx(rows.m[h] - finite_max(max[h]));
-      rows.m[h] = max[h];
-      rows.l[h] *= factor;
+    for (int n = 0; n < Bc / 8; ++n)
 #pragma unroll
-      for (int d = 0; d < D / 8; ++d)
+      for (int e = 2 * h; e < 2 * h + 2; ++e)
+        sum += S[n][e] = exp2_approx(fmaf(S[n][e], scale, -base));
+    rows.m[h] = max;
+    rows.l[h] = rows.l[h] * factor + sum;
 #pragma unroll
-        for (int e = 2 * h; e < 2 * h + 2; ++e) rows.O[d][e] *= factor;
-    }
+    for (int d = 0; d < D / 8; ++d)
+#pragma unroll
+      for (int e = 2 * h; e < 2 * h + 2; ++e) rows.O[d][e] *= factor;
   }
-  const float base[2] = {finite_max(rows.m[0]), finite_max(rows.m[1])};
-#pragma unroll
-  for (int n = 0; n < Bc / 8; ++n)
-#pragma unroll
-    for (int e = 0; e < 4; ++e)
-      rows.l[e / 2] += S[n][e] = exp2_approx(fmaf(S[n][e], scale, -base[e / 2]));
 }
 
 template <class Tile>
 __global__ void __launch_bounds__(THREADS)
-    lazy_rescale_kernel(Attention shape, float scale, const bf16* __restrict__ q,
-                        const bf16* __restrict__ k, const bf16* __restrict__ v,
-                        bf16* __restrict__ out, float* __restrict__ lse) {
+    tall_tiles_kernel(Attention shape, float scale, const bf16* __restrict__ q,
+                      const bf16* __restrict__ k, const bf16* __restrict__ v,
+                      bf16* __restrict__ out, float* __restrict__ lse) {
   constexpr int D = Tile::D;
   extern __shared__ __align__(16) bf16 shared[];
-  bf16* const Q = shared;           // (Br, D)
-  bf16* const stages = Q + Br * D;  // two: (Bc, D) of K and (Bc, D) of V
+  bf16* const Q = shared;      // (Br, D)
+  bf16* const K = Q + Br * D;  // (Bc, D)
+  bf16* const V = K + Bc * D;  // (Bc, D)
   const int64_t Tq = shape.Tq, Tk = shape.Tk;
   const int HS = static_cast<int>(shape.HS);
   const BlockOf block(shape, Br);
@@ -128,54 +117,54 @@ __global__ void __launch_bounds__(THREADS)
   v += block.kv_head * Tk * HS;
   const int64_t last = block.i0 + Br < Tq ? block.i0 + Br : Tq;
   const int tiles = static_cast<int>(ceil_div(shape.visible_keys(last - 1), Bc));
-  // Every row of the warp sees the first `whole` tiles to their end, none sees more than `seen`.
   const int warp_row = threadIdx.x / WARP * TALL * 16;
-  const int64_t first = block.i0 + warp_row;
-  const int whole = static_cast<int>(shape.visible_keys(first) / Bc);
-  const int seen =
-      first < Tq ? static_cast<int>(ceil_div(shape.visible_keys(first + TALL * 16 - 1), Bc)) : 0;
 
-  const auto begin_copy = [&](int j) {
+  // Begins to copy tile j, if there is one. A group may be empty: so the one that is waited for
+  // always is the last but one.
+  const auto begin_copy = [&](bf16* tile, const bf16* from, int j) {
     const int64_t key = int64_t{j} * Bc;
-    bf16* const K = stages + j % 2 * Tile::STAGE;
-    copy_rows<Tile, Bc, THREADS>(K, k + key * HS, Tk - key, HS);
-    copy_rows<Tile, Bc, THREADS>(K + Bc * D, v + key * HS, Tk - key, HS);
+    if (j < tiles) copy_rows<Tile, Bc, THREADS>(tile, from + key * HS, Tk - key, HS);
     __pipeline_commit();
+  };
+  const auto wait_for_last_but_one = [] {
+    __pipeline_wait_prior(1);
+    __syncthreads();
   };
 
   copy_rows<Tile, Br, THREADS>(Q, q, Tq - block.i0, HS);
-  if (tiles > 0) begin_copy(0);
+  begin_copy(K, k, 0);
   Rows16<D> rows[TALL];
   for (int j = 0; j < tiles; ++j) {
-    __pipeline_wait_prior(0);
-    __syncthreads();  // tile j has come, and nobody reads the other stage any more
-    if (j + 1 < tiles) begin_copy(j + 1);
-    if (j >= seen) continue;
-    const bf16* const K = stages + j % 2 * Tile::STAGE;
+    begin_copy(V, v, j);
+    wait_for_last_but_one();  // K's tile j
     float S[TALL][Bc / 8][4] = {};
     multiply_keys<Tile>(S, Q + warp_row * D, K);
-    if (j >= whole)
+    __syncthreads();  // nobody reads K any more
+    begin_copy(K, k, j + 1);
 #pragma unroll
-      for (int m = 0; m < TALL; ++m) hide_masked(S[m], shape, first + m * 16, int64_t{j} * Bc);
-#pragma unroll
-    for (int m = 0; m < TALL; ++m) softmax(S[m], rows[m], scale);
-    multiply_values<Tile>(rows, S, K + Bc * D);
+    for (int m = 0; m < TALL; ++m) {
+      hide_masked(S[m], shape, block.i0 + warp_row + m * 16, int64_t{j} * Bc);
+      softmax(S[m], rows[m], scale);
+    }
+    wait_for_last_but_one();  // V's tile j
+    multiply_values<Tile>(rows, S, V);
+    __syncthreads();  // nobody reads V any more
   }
 #pragma unroll
   for (int m = 0; m < TALL; ++m) {
     for (float& l : rows[m].l) l = quad_sum(l);
-    store_rows(out + block.head * Tq * HS, lse + block.head * Tq, rows[m], first + m * 16, Tq, HS,
-               LN_2);
+    store_rows(out + block.head * Tq * HS, lse + block.head * Tq, rows[m],
+               block.i0 + warp_row + m * 16, Tq, HS, LN_2);
   }
 }
 
 }  // namespace
 
-void lazy_rescale(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-                  float* lse, cudaStream_t stream) {
-  require_supported(shape, "lazy_rescale", 128, q, k, v, out);
+void tall_tiles(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
+                float* lse, cudaStream_t stream) {
+  require_supported(shape, "tall_tiles", 128, q, k, v, out);
   with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
-    const auto kernel = lazy_rescale_kernel<Swizzled<D>>;
+    const auto kernel = tall_tiles_kernel<Swizzled<D>>;
     allow_shared_memory(kernel, Swizzled<D>::BYTES, "head size", shape.HS);
     const unsigned blocks = query_blocks(shape, Br);
     if (shape.rows() * shape.HS == 0) return;

@@ -1,13 +1,12 @@
-// Step 6 = step 5, and the mask is asked only where it can matter: in tiles that meet the diagonal
-// or the end of the keys. A warp skips tiles of which its rows see nothing, and rests if it has no
-// rows.
+// Step 5 = step 4 with powers of 2: a weight is 2^(c·s − m), one FFMA and one ex2, where c is
+// log2(e)/√HS and m is c times the maximum.
 //
-// FLOP            as step 5, of a causal mask's tiles fewer
-// global memory   as step 5
-// asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
-// shared memory   as step 5
-// block           as step 5
-// H200            1.54 ms for B 4, NH 16, T 4096, HS 128 full, 100 % of FlashAttention 2
+// FLOP            as step 1
+// global memory   as step 1
+// asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/64⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
+// shared memory   as step 1
+// block           as step 1
+// H200            1.83 ms for B 4, NH 16, T 4096, HS 128 full, 85 % of FlashAttention 2
 #include "tensor_cores/launch.hpp"
 #include "tensor_cores/words.cuh"
 
@@ -15,8 +14,7 @@ namespace tutorial::flash_attention::tensor_cores {
 namespace {
 
 constexpr int WARPS = 4, THREADS = WARPS * WARP;
-constexpr int TALL = 2;                         // tiles of 16 rows of a warp
-constexpr int Br = WARPS * TALL * 16, Bc = 64;  // queries of a block, keys of a tile
+constexpr int Br = WARPS * 16, Bc = 64;  // queries of a block, keys of a tile
 
 /// Rows of D numbers, one after the other, each with its chunks in an order of its own.
 template <int HEAD_SIZE>
@@ -25,50 +23,41 @@ struct Swizzled {
   static __device__ int place(int row, int chunk) { return row * D + (chunk ^ row % 8) * CHUNK; }
 };
 
-/// S (32, Bc) = Q (32, D) · Kᵀ, as in step 1 but for two tiles of rows.
+/// S (16, Bc) = Q (16, D) · Kᵀ. A step multiplies 16 columns of Q and K. Lane l gives ldmatrix row
+/// l % 16 of Q, the left chunk if l < 16; of K row l % 8, in the lower 8 keys if l < 16.
 template <class Tile>
-__device__ void multiply_keys(float (&S)[TALL][Bc / 8][4], const bf16* Q, const bf16* K) {
+__device__ void multiply_keys(float (&S)[Bc / 8][4], const bf16* Q, const bf16* K) {
   const int lane = threadIdx.x % WARP;
 #pragma unroll
   for (int d = 0; d < Tile::D / 16; ++d) {
     const bf16* const from_Q = &Q[Tile::place(lane % 16, 2 * d + lane / 16)];
     const bf16* const from_K = &K[Tile::place(lane / 16 * 8 + lane % 8, 2 * d + lane / 8 % 2)];
-    uint32_t a[TALL][4], b[4];
-#pragma unroll
-    for (int m = 0; m < TALL; ++m) ldmatrix(a[m], from_Q + m * 16 * Tile::D);
+    uint32_t a[4], b[4];
+    ldmatrix(a, from_Q);
 #pragma unroll
     for (int n = 0; n < Bc / 8; n += 2) {
       ldmatrix(b, from_K + n * 8 * Tile::D);
-#pragma unroll
-      for (int m = 0; m < TALL; ++m) {
-        mma_m16n8k16<bf16>(S[m][n], a[m], b[0], b[1]);
-        mma_m16n8k16<bf16>(S[m][n + 1], a[m], b[2], b[3]);
-      }
+      mma_m16n8k16<bf16>(S[n], a, b[0], b[1]);
+      mma_m16n8k16<bf16>(S[n + 1], a, b[2], b[3]);
     }
   }
 }
 
-/// O (32, D) += P (32, Bc) · V, as in step 1 but for two tiles of rows.
+/// O (16, D) += P (16, Bc) · V. The sums of 8 columns n of P are half of the fragment of 16 keys.
 template <class Tile>
-__device__ void multiply_values(Rows16<Tile::D> (&rows)[TALL], const float (&P)[TALL][Bc / 8][4],
-                                const bf16* V) {
+__device__ void multiply_values(Rows16<Tile::D>& rows, const float (&P)[Bc / 8][4], const bf16* V) {
   const int lane = threadIdx.x % WARP;
 #pragma unroll
   for (int n = 0; n < Bc / 8; n += 2) {
-    uint32_t a[TALL][4], b[4];
-#pragma unroll
-    for (int m = 0; m < TALL; ++m)
-#pragma unroll
-      for (int x = 0; x < 4; ++x)
-        a[m][x] = pack<bf16>(P[m][n + x / 2][x % 2 * 2], P[m][n + x / 2][x % 2 * 2 + 1]);
+    const uint32_t a[4] = {pack<bf16>(P[n][0], P[n][1]), pack<bf16>(P[n][2], P[n][3]),
+                           pack<bf16>(P[n + 1][0], P[n + 1][1]),
+                           pack<bf16>(P[n + 1][2], P[n + 1][3])};
+    uint32_t b[4];
 #pragma unroll
     for (int d = 0; d < Tile::D / 8; d += 2) {
       ldmatrix_trans(b, &V[Tile::place(lane % 16, d + lane / 16)] + n * 8 * Tile::D);
-#pragma unroll
-      for (int m = 0; m < TALL; ++m) {
-        mma_m16n8k16<bf16>(rows[m].O[d], a[m], b[0], b[1]);
-        mma_m16n8k16<bf16>(rows[m].O[d + 1], a[m], b[2], b[3]);
-      }
+      mma_m16n8k16<bf16>(rows.O[d], a, b[0], b[1]);
+      mma_m16n8k16<bf16>(rows.O[d + 1], a, b[2], b[3]);
     }
   }
 }
@@ -102,9 +91,9 @@ __device__ void softmax(float (&S)[Bc / 8][4], Rows16<D>& rows, float scale) {
 
 template <class Tile>
 __global__ void __launch_bounds__(THREADS)
-    masks_at_edges_kernel(Attention shape, float scale, const bf16* __restrict__ q,
-                          const bf16* __restrict__ k, const bf16* __restrict__ v,
-                          bf16* __restrict__ out, float* __restrict__ lse) {
+    short_softmax_kernel(Attention shape, float scale, const bf16* __restrict__ q,
+                         const bf16* __restrict__ k, const bf16* __restrict__ v,
+                         bf16* __restrict__ out, float* __restrict__ lse) {
   constexpr int D = Tile::D;
   extern __shared__ __align__(16) bf16 shared[];
   bf16* const Q = shared;      // (Br, D)
@@ -118,12 +107,7 @@ __global__ void __launch_bounds__(THREADS)
   v += block.kv_head * Tk * HS;
   const int64_t last = block.i0 + Br < Tq ? block.i0 + Br : Tq;
   const int tiles = static_cast<int>(ceil_div(shape.visible_keys(last - 1), Bc));
-  // Every row of the warp sees the first `whole` tiles to their end, none sees more than `seen`.
-  const int warp_row = threadIdx.x / WARP * TALL * 16;
-  const int64_t first = block.i0 + warp_row;
-  const int whole = static_cast<int>(shape.visible_keys(first) / Bc);
-  const int seen =
-      first < Tq ? static_cast<int>(ceil_div(shape.visible_keys(first + TALL * 16 - 1), Bc)) : 0;
+  const int warp_row = threadIdx.x / WARP * 16;
 
   // Begins to copy tile j, if there is one. A group may be empty: so the one that is waited for
   // always is the last but one.
@@ -139,40 +123,32 @@ __global__ void __launch_bounds__(THREADS)
 
   copy_rows<Tile, Br, THREADS>(Q, q, Tq - block.i0, HS);
   begin_copy(K, k, 0);
-  Rows16<D> rows[TALL];
+  Rows16<D> rows;
   for (int j = 0; j < tiles; ++j) {
     begin_copy(V, v, j);
     wait_for_last_but_one();  // K's tile j
-    float S[TALL][Bc / 8][4] = {};
-    if (j < seen) multiply_keys<Tile>(S, Q + warp_row * D, K);
+    float S[Bc / 8][4] = {};
+    multiply_keys<Tile>(S, Q + warp_row * D, K);
     __syncthreads();  // nobody reads K any more
     begin_copy(K, k, j + 1);
-    if (j < seen) {
-      if (j >= whole)
-#pragma unroll
-        for (int m = 0; m < TALL; ++m) hide_masked(S[m], shape, first + m * 16, int64_t{j} * Bc);
-#pragma unroll
-      for (int m = 0; m < TALL; ++m) softmax(S[m], rows[m], scale);
-    }
+    hide_masked(S, shape, block.i0 + warp_row, int64_t{j} * Bc);
+    softmax(S, rows, scale);
     wait_for_last_but_one();  // V's tile j
-    if (j < seen) multiply_values<Tile>(rows, S, V);
+    multiply_values<Tile>(rows, S, V);
     __syncthreads();  // nobody reads V any more
   }
-#pragma unroll
-  for (int m = 0; m < TALL; ++m) {
-    for (float& l : rows[m].l) l = quad_sum(l);
-    store_rows(out + block.head * Tq * HS, lse + block.head * Tq, rows[m], first + m * 16, Tq, HS,
-               LN_2);
-  }
+  for (float& l : rows.l) l = quad_sum(l);
+  store_rows(out + block.head * Tq * HS, lse + block.head * Tq, rows, block.i0 + warp_row, Tq, HS,
+             LN_2);
 }
 
 }  // namespace
 
-void masks_at_edges(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-                    float* lse, cudaStream_t stream) {
-  require_supported(shape, "masks_at_edges", 128, q, k, v, out);
+void short_softmax(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
+                   float* lse, cudaStream_t stream) {
+  require_supported(shape, "short_softmax", 128, q, k, v, out);
   with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
-    const auto kernel = masks_at_edges_kernel<Swizzled<D>>;
+    const auto kernel = short_softmax_kernel<Swizzled<D>>;
     allow_shared_memory(kernel, Swizzled<D>::BYTES, "head size", shape.HS);
     const unsigned blocks = query_blocks(shape, Br);
     if (shape.rows() * shape.HS == 0) return;
