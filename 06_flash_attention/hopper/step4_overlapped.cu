@@ -1,4 +1,4 @@
-// Step 3 = step 2 + a consumer's own softmax is overlapped, too. It issues S of a tile and then P·V
+// Step 4 = step 3 + a consumer's own softmax is overlapped, too. It issues S of a tile and then P·V
 // of the tile before, and waits for S alone: the softmax runs while P·V does. So new weights are
 // packed and O is rescaled only when that has ended.
 //
@@ -9,7 +9,7 @@
 // global memory   as step 1
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
 // shared memory   as step 1
-// block           as step 1
+// block           as step 2
 // H200            0.802 ms for B 4, NH 16, T 4096, HS 128 full, 101 % of cuDNN
 #include "hopper/launch.hpp"
 #include "hopper/words.cuh"

@@ -1,19 +1,17 @@
-// Step 5 = step 4 + the longest tiles first. With a causal mask a tile of queries takes as long as
-// the keys that it sees. So nobody's tiles are dealt out beforehand: each block takes a ticket for
-// its next one when it has begun to load the one before. The tickets go by the longest tiles first,
-// in sections of heads whose keys and values fit into the L2 cache (schedule.hpp).
+// Step 7 = step 6 + tickets: no tiles are dealt out beforehand. When a block's producer has begun
+// all loads for a tile of queries, it takes a ticket for the next one, from one counter of the
+// launch. It leaves the ticket beside the queries, where the consumers read it.
 //
-//   SM 0  ▕tile 31      ▏tile 29     ▏tile 26   ▏tile 9▏2▏
-//   SM 1  ▕tile 31      ▏tile 28    ▏tile 27   ▏tile 8▏3▏
+//   counter         0  1  2  3  4  5 …
+//   block 0   takes 0        3     5      whoever is done takes the next
+//   block 1   takes    1  2     4
 //
 // FLOP            as step 1
-// global memory   as step 4
+// global memory   as step 5
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
-// shared memory   as step 4
-// block           as step 4
-// H200            0.423 ms for B 4, NH 16, T 4096, HS 128 causal, 111 % of cuDNN
+// shared memory   as step 6
+// block           as step 5
 #include "hopper/launch.hpp"
-#include "hopper/schedule.hpp"
 #include "hopper/words.cuh"
 
 namespace tutorial::flash_attention::hopper {
@@ -48,11 +46,13 @@ __device__ __forceinline__ void make_barriers(Shared<D>& shared) {
   barrier_init_fence();
 }
 
-/// The queries of a ticket.
-__device__ __forceinline__ Queries queries_of(const Attention& shape, const Schedule& schedule,
-                                              int64_t ticket) {
-  const auto [head, tile] = schedule.place(ticket);
-  return Queries(shape, Br, Bc, head, tile * Br);
+/// How many tiles of queries all heads have.
+__host__ __device__ inline int64_t tiles_of(const Attention& shape) {
+  return shape.B * shape.NH * ceil_div(shape.Tq, Br);
+}
+__device__ __forceinline__ Queries queries_of(const Attention& shape, int64_t tile) {
+  const int64_t tiles_of_head = ceil_div(shape.Tq, Br);
+  return Queries(shape, Br, Bc, tile / tiles_of_head, tile % tiles_of_head * Br);
 }
 
 /// Waits until a place for queries is empty, and writes there whose queries come.
@@ -63,36 +63,45 @@ __device__ __forceinline__ void put_ticket(Shared<D>& shared, int place, int par
   shared.ticket[place] = ticket;
 }
 
-/// One thread: takes tickets and begins all loads, each as soon as its stage is empty. The last
+/// One thread: begins the loads for a tile of queries, each as soon as its stage is empty. The last
 /// keys, where the mask is, come first, and before the queries, whose place may not be empty yet.
 template <int D>
-__device__ __forceinline__ void produce(Shared<D>& shared, const Attention& shape,
-                                        const Schedule& schedule, const CUtensorMap& q,
-                                        const CUtensorMap& k, const CUtensorMap& v) {
+__device__ __forceinline__ void produce(Shared<D>& shared, const Queries& queries,
+                                        const CUtensorMap& q, const CUtensorMap& k,
+                                        const CUtensorMap& v, Ring<STAGES>& keys,
+                                        Ring<STAGES>& values, const Ring<QUERY_STAGES>& at,
+                                        int64_t ticket) {
+  for (int j = queries.tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
+    if (j >= 0) {
+      barrier_wait(shared.K_empty[keys.stage], keys.parity ^ 1);
+      load(shared.K[keys.stage], k, shared.K_full[keys.stage], j * Bc, queries.kv_head);
+      keys.next();
+    }
+    if (j == queries.tiles - 1) {
+      put_ticket(shared, at.stage, at.parity, ticket);
+      load(shared.Q[at.stage], q, shared.Q_full[at.stage], queries.i0, queries.head);
+    }
+    if (j + 1 < queries.tiles) {
+      barrier_wait(shared.V_empty[values.stage], values.parity ^ 1);
+      load(shared.V[values.stage], v, shared.V_full[values.stage], (j + 1) * Bc, queries.kv_head);
+      values.next();
+    }
+  }
+}
+
+/// One thread: takes tickets, and begins all its block's loads.
+template <int D>
+__device__ __forceinline__ void produce_all(Shared<D>& shared, const Attention& shape,
+                                            unsigned long long* next_ticket, const CUtensorMap& q,
+                                            const CUtensorMap& k, const CUtensorMap& v) {
   Ring<STAGES> keys, values;
   for (Ring<QUERY_STAGES> at;; at.next()) {
-    const int64_t ticket = static_cast<int64_t>(atomicAdd(schedule.next_ticket, 1));
-    if (ticket >= schedule.tickets()) {
+    const int64_t ticket = static_cast<int64_t>(atomicAdd(next_ticket, 1));
+    if (ticket >= tiles_of(shape)) {
       put_ticket(shared, at.stage, at.parity, ticket);
       return barrier_arrive(shared.Q_full[at.stage]);
     }
-    const Queries queries = queries_of(shape, schedule, ticket);
-    for (int j = queries.tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
-      if (j >= 0) {
-        barrier_wait(shared.K_empty[keys.stage], keys.parity ^ 1);
-        load(shared.K[keys.stage], k, shared.K_full[keys.stage], j * Bc, queries.kv_head);
-        keys.next();
-      }
-      if (j == queries.tiles - 1) {
-        put_ticket(shared, at.stage, at.parity, ticket);
-        load(shared.Q[at.stage], q, shared.Q_full[at.stage], queries.i0, queries.head);
-      }
-      if (j + 1 < queries.tiles) {
-        barrier_wait(shared.V_empty[values.stage], values.parity ^ 1);
-        load(shared.V[values.stage], v, shared.V_full[values.stage], (j + 1) * Bc, queries.kv_head);
-        values.next();
-      }
-    }
+    produce(shared, queries_of(shape, ticket), q, k, v, keys, values, at, ticket);
   }
 }
 
@@ -154,18 +163,17 @@ __device__ __forceinline__ void consume(Shared<D>& shared, float (&O)[D / 2], Su
 
 template <int D>
 __global__ void __launch_bounds__(THREADS, 1)
-    longest_first_kernel(Attention shape, Schedule schedule, float scale,
-                         const __grid_constant__ CUtensorMap q,
-                         const __grid_constant__ CUtensorMap k,
-                         const __grid_constant__ CUtensorMap v, bf16* __restrict__ out,
-                         float* __restrict__ lse) {
+    tickets_kernel(Attention shape, unsigned long long* next_ticket, float scale,
+                   const __grid_constant__ CUtensorMap q, const __grid_constant__ CUtensorMap k,
+                   const __grid_constant__ CUtensorMap v, bf16* __restrict__ out,
+                   float* __restrict__ lse) {
   extern __shared__ unsigned char memory[];
   Shared<D>& shared = aligned_shared<Shared<D>>(memory);
   if (threadIdx.x == 0) make_barriers(shared);
   __syncthreads();
   if (threadIdx.x < WARPGROUP) {
     give_registers<24>();
-    if (threadIdx.x < WARP && elect_one()) produce(shared, shape, schedule, q, k, v);
+    if (threadIdx.x < WARP && elect_one()) produce_all(shared, shape, next_ticket, q, k, v);
     return;
   }
   take_registers<240>();
@@ -175,8 +183,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   for (Ring<QUERY_STAGES> at;; at.next()) {
     barrier_wait(shared.Q_full[at.stage], at.parity);
     const int64_t ticket = shared.ticket[at.stage];
-    if (ticket >= schedule.tickets()) return;
-    const Queries queries = queries_of(shape, schedule, ticket);
+    if (ticket >= tiles_of(shape)) return;
+    const Queries queries = queries_of(shape, ticket);
     const int64_t i0 = queries.i0 + warpgroup * ROWS;
     float O[D / 2] = {};
     Sums sums;
@@ -189,18 +197,17 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 }  // namespace
 
-void longest_first(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
-                   float* lse, Workspace workspace, cudaStream_t stream) {
-  require_supported(shape, "longest_first", 128, q, k, v, out);
+void tickets(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
+             float* lse, Workspace workspace, cudaStream_t stream) {
+  require_supported(shape, "tickets", 128, q, k, v, out);
   with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
     constexpr int BYTES = aligned_bytes<Shared<D>>;
-    const auto kernel = longest_first_kernel<D>;
+    const auto kernel = tickets_kernel<D>;
     allow_shared_memory(kernel, BYTES, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
-    Schedule schedule = schedule_of(shape, Br);
-    schedule.next_ticket = counter_from_0(shape, "longest_first", workspace, stream);
-    kernel<<<blocks_that_stay(schedule.tickets()), THREADS, BYTES, stream>>>(
-        shape, schedule, LOG2_E * score_scale(shape), queries_map(shape, q, Br),
+    auto* const next_ticket = counter_from_0(shape, "tickets", workspace, stream);
+    kernel<<<blocks_that_stay(tiles_of(shape)), THREADS, BYTES, stream>>>(
+        shape, next_ticket, LOG2_E * score_scale(shape), queries_map(shape, q, Br),
         keys_map(shape, k, Bc, q), keys_map(shape, v, Bc, q), out, lse);
     CUDA_CHECK_LAUNCH();
   });

@@ -1,8 +1,8 @@
-// Step 2 = step 1 + the two consumers take turns at the tensor cores. One issues what it has for
+// Step 3 = step 2 + the two consumers take turns at the tensor cores. One issues what it has for
 // them, P·V of a tile and S of the next, and says so; then it has its softmax, while the other
-// one's products run. In step 1 both have their softmax together, and tensor cores are idle then.
+// one's products run. In step 2 both have their softmax together, and tensor cores are idle then.
 // A named barrier a consumer: who wants a turn waits at its own, who has had one arrives at the
-// other's. S and P are alive together now: 64 + 32 registers beside O's 64, of 240.
+// other's.
 //
 //   consumer 0    ▕P·V S▏softmax  ▕P·V S▏softmax  ▕
 //   consumer 1     softmax ▕P·V S▏softmax  ▕P·V S▏
@@ -11,7 +11,7 @@
 // global memory   as step 1
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
 // shared memory   as step 1
-// block           as step 1
+// block           as step 2
 // H200            0.868 ms for B 4, NH 16, T 4096, HS 128 full, 93 % of cuDNN
 #include "hopper/launch.hpp"
 #include "hopper/words.cuh"

@@ -1,7 +1,7 @@
-// Step 8 = step 7 for every head size that is a multiple of 8, up to 256. Sizes up to 64 stay with
-// step 7. For larger ones two consumers have tiles as large as registers and shared memory have
-// room for: above 128 tiles of keys are short, and Q has one place. Above 192 there are no turns:
-// the products take so much longer than the softmax.
+// Step 11 = step 10 for every head size that is a multiple of 8, up to 256: what was a constant is
+// one for each padded head size. Tiles are as large as registers and shared memory have room for:
+// above 128 tiles of keys are short, and Q has one place. Above 192 there are no turns: the
+// products take so much longer than the softmax. Sizes up to 64 stay with step 10.
 //
 // A size between is padded with zeros that TMA makes, so it costs products, and no memory. What TMA
 // cannot take, tensors that do not begin at a multiple of 16 bytes, goes to part tensor_cores' step
@@ -12,11 +12,11 @@
 //   places for Q       2     2     1     1
 //
 // FLOP            as step 1, for HS padded to one of these
-// global memory   as step 4
+// global memory   as step 5
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/Br⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
-//                 (Br is 128; for HS <= 64 as in step 7)
+//                 (Br is 128; for HS <= 64 as in step 10)
 // shared memory   192 KB to 224 KB
-// block           as step 4
+// block           as step 5
 // H200            1.38 ms for B 4, NH 16, T 4096, HS 256 full, 111 % of cuDNN
 #include "hopper/launch.hpp"
 #include "hopper/schedule.hpp"
@@ -28,11 +28,9 @@ namespace {
 constexpr int CONSUMERS = 2;  // warpgroups
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP;
 constexpr int Br = CONSUMERS * ROWS;  // queries of a block
-// Keys of a tile, places for queries, and whether warpgroups take turns.
+// By head size: keys of a tile, places for queries, and whether warpgroups take turns.
 template <int D>
-constexpr int Bc = D <= 128   ? 128
-                   : D <= 192 ? 112
-                              : 80;
+constexpr int KEYS = D > 192 ? 80 : (D > 128 ? 112 : 128);
 template <int D>
 constexpr int QUERY_STAGES = D <= 128 ? 2 : 1;
 template <int D>
@@ -42,7 +40,7 @@ constexpr int STAGES = 2;
 template <int D>
 struct Shared {
   Boxes<Br, D> Q[QUERY_STAGES<D>];
-  Boxes<Bc<D>, D> K[STAGES], V[STAGES];
+  Boxes<KEYS<D>, D> K[STAGES], V[STAGES];
   Barrier Q_full[QUERY_STAGES<D>], Q_empty[QUERY_STAGES<D>];
   Barrier K_full[STAGES], V_full[STAGES], K_empty[STAGES], V_empty[STAGES];
   int64_t ticket[QUERY_STAGES<D>];  // whose queries these are
@@ -68,7 +66,7 @@ template <int D>
 __device__ __forceinline__ Queries queries_of(const Attention& shape, const Schedule& schedule,
                                               int64_t ticket) {
   const auto [head, tile] = schedule.place(ticket);
-  return Queries(shape, Br, Bc<D>, head, tile * Br);
+  return Queries(shape, Br, KEYS<D>, head, tile * Br);
 }
 
 /// Waits until a place for queries is empty, and writes there whose queries come.
@@ -79,12 +77,38 @@ __device__ __forceinline__ void put_ticket(Shared<D>& shared, int place, int par
   shared.ticket[place] = ticket;
 }
 
-/// One thread: takes tickets and begins all loads, each as soon as its stage is empty. The last
+/// One thread: begins the loads for a tile of queries, each as soon as its stage is empty. The last
 /// keys, where the mask is, come first, and before the queries, whose place may not be empty yet.
 template <int D>
-__device__ __forceinline__ void produce(Shared<D>& shared, const Attention& shape,
-                                        const Schedule& schedule, const CUtensorMap& q,
-                                        const CUtensorMap& k, const CUtensorMap& v) {
+__device__ __forceinline__ void produce(Shared<D>& shared, const Queries& queries,
+                                        const CUtensorMap& q, const CUtensorMap& k,
+                                        const CUtensorMap& v, Ring<STAGES>& keys,
+                                        Ring<STAGES>& values, const Ring<QUERY_STAGES<D>>& at,
+                                        int64_t ticket) {
+  constexpr int Bc = KEYS<D>;
+  for (int j = queries.tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
+    if (j >= 0) {
+      barrier_wait(shared.K_empty[keys.stage], keys.parity ^ 1);
+      load(shared.K[keys.stage], k, shared.K_full[keys.stage], j * Bc, queries.kv_head);
+      keys.next();
+    }
+    if (j == queries.tiles - 1) {
+      put_ticket(shared, at.stage, at.parity, ticket);
+      load(shared.Q[at.stage], q, shared.Q_full[at.stage], queries.i0, queries.head);
+    }
+    if (j + 1 < queries.tiles) {
+      barrier_wait(shared.V_empty[values.stage], values.parity ^ 1);
+      load(shared.V[values.stage], v, shared.V_full[values.stage], (j + 1) * Bc, queries.kv_head);
+      values.next();
+    }
+  }
+}
+
+/// One thread: takes tickets, and begins all its block's loads.
+template <int D>
+__device__ __forceinline__ void produce_all(Shared<D>& shared, const Attention& shape,
+                                            const Schedule& schedule, const CUtensorMap& q,
+                                            const CUtensorMap& k, const CUtensorMap& v) {
   Ring<STAGES> keys, values;
   for (Ring<QUERY_STAGES<D>> at;; at.next()) {
     const int64_t ticket = static_cast<int64_t>(atomicAdd(schedule.next_ticket, 1));
@@ -92,35 +116,16 @@ __device__ __forceinline__ void produce(Shared<D>& shared, const Attention& shap
       put_ticket(shared, at.stage, at.parity, ticket);
       return barrier_arrive(shared.Q_full[at.stage]);
     }
-    const Queries queries = queries_of<D>(shape, schedule, ticket);
-    for (int j = queries.tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
-      if (j >= 0) {
-        barrier_wait(shared.K_empty[keys.stage], keys.parity ^ 1);
-        load(shared.K[keys.stage], k, shared.K_full[keys.stage], j * Bc<D>, queries.kv_head);
-        keys.next();
-      }
-      if (j == queries.tiles - 1) {
-        put_ticket(shared, at.stage, at.parity, ticket);
-        load(shared.Q[at.stage], q, shared.Q_full[at.stage], queries.i0, queries.head);
-      }
-      if (j + 1 < queries.tiles) {
-        barrier_wait(shared.V_empty[values.stage], values.parity ^ 1);
-        load(shared.V[values.stage], v, shared.V_full[values.stage], (j + 1) * Bc<D>,
-             queries.kv_head);
-        values.next();
-      }
-    }
+    produce(shared, queries_of<D>(shape, schedule, ticket), q, k, v, keys, values, at, ticket);
   }
 }
 
 /// The turn goes round. Number 0 of the barriers is __syncthreads().
-template <int D>
 __device__ __forceinline__ void take_turn(int warpgroup) {
-  if (TURNS<D>) named_sync(1 + warpgroup, 2 * WARPGROUP);
+  named_sync(1 + warpgroup, 2 * WARPGROUP);
 }
-template <int D>
 __device__ __forceinline__ void pass_turn(int warpgroup) {
-  if (TURNS<D>) named_arrive(1 + (warpgroup + 1) % CONSUMERS, 2 * WARPGROUP);
+  named_arrive(1 + (warpgroup + 1) % CONSUMERS, 2 * WARPGROUP);
 }
 
 /// A warpgroup: O and the sums of its 64 queries from i0 on.
@@ -129,34 +134,35 @@ __device__ __forceinline__ void consume(Shared<D>& shared, float (&O)[D / 2], Su
                                         const Attention& shape, int tiles, int64_t i0, float scale,
                                         const Boxes<Br, D>& queries, Ring<STAGES>& keys,
                                         Ring<STAGES>& values) {
-  float S[Bc<D> / 2];
-  uint32_t P[Bc<D> / 16][4];
+  constexpr int Bc = KEYS<D>;
+  float S[Bc / 2];
+  uint32_t P[Bc / 16][4];
   const int warpgroup = static_cast<int>(i0 % Br) / ROWS;
   const bf16* const Q = queries.box[0] + warpgroup * ROWS * COLUMNS;
   // Every row of the warpgroup sees the first `whole` tiles to their end.
-  const int whole = static_cast<int>(shape.visible_keys(i0) / Bc<D>);
+  const int whole = static_cast<int>(shape.visible_keys(i0) / Bc);
   if (tiles == 0) return;
   barrier_wait(shared.K_full[keys.stage], keys.parity);
-  take_turn<D>(warpgroup);
-  multiply_keys<D, Bc<D>>(S, Q, Br * COLUMNS, shared.K[keys.stage]);
-  pass_turn<D>(warpgroup);
+  if (TURNS<D>) take_turn(warpgroup);
+  multiply_keys<D, Bc>(S, Q, Br * COLUMNS, shared.K[keys.stage]);
+  if (TURNS<D>) pass_turn(warpgroup);
   wgmma_wait<0>(S);
   release(shared.K_empty[keys.stage]);
   keys.next();
-  if (tiles > whole) hide_masked(S, shape, i0, int64_t{tiles - 1} * Bc<D>);
+  if (tiles > whole) hide_masked(S, shape, i0, int64_t{tiles - 1} * Bc);
   softmax(S, sums, scale);  // O is 0
   round_weights(P, S);
   for (int j = tiles - 2; j >= 0; --j) {
     barrier_wait(shared.K_full[keys.stage], keys.parity);
-    take_turn<D>(warpgroup);
-    multiply_keys<D, Bc<D>>(S, Q, Br * COLUMNS, shared.K[keys.stage]);
+    if (TURNS<D>) take_turn(warpgroup);
+    multiply_keys<D, Bc>(S, Q, Br * COLUMNS, shared.K[keys.stage]);
     barrier_wait(shared.V_full[values.stage], values.parity);
-    multiply_values<D, Bc<D>>(O, P, shared.V[values.stage]);
-    pass_turn<D>(warpgroup);
+    multiply_values<D, Bc>(O, P, shared.V[values.stage]);
+    if (TURNS<D>) pass_turn(warpgroup);
     wgmma_wait<1>(S);
     release(shared.K_empty[keys.stage]);
     keys.next();
-    if (j >= whole) hide_masked(S, shape, i0, int64_t{j} * Bc<D>);
+    if (j >= whole) hide_masked(S, shape, i0, int64_t{j} * Bc);
     const Rescale rescale = softmax(S, sums, scale);
     wgmma_wait<0>(O);
     release(shared.V_empty[values.stage]);
@@ -165,7 +171,7 @@ __device__ __forceinline__ void consume(Shared<D>& shared, float (&O)[D / 2], Su
     rescale_rows(O, rescale);
   }
   barrier_wait(shared.V_full[values.stage], values.parity);
-  multiply_values<D, Bc<D>>(O, P, shared.V[values.stage]);
+  multiply_values<D, Bc>(O, P, shared.V[values.stage]);
   wgmma_wait<0>(O);
   release(shared.V_empty[values.stage]);
   values.next();
@@ -204,12 +210,12 @@ __global__ void __launch_bounds__(THREADS, 1)
   __syncthreads();
   if (threadIdx.x < WARPGROUP) {
     give_registers<24>();
-    if (threadIdx.x < WARP && elect_one()) produce(shared, shape, schedule, q, k, v);
+    if (threadIdx.x < WARP && elect_one()) produce_all(shared, shape, schedule, q, k, v);
     return;
   }
   take_registers<240>();
   const int warpgroup = threadIdx.x / WARPGROUP - 1;
-  if (warpgroup == 1) pass_turn<D>(1);  // the first turn is warpgroup 0's
+  if (TURNS<D> && warpgroup == 1) pass_turn(1);  // the first turn is warpgroup 0's
   Ring<STAGES> keys, values;
   for (Ring<QUERY_STAGES<D>> at;; at.next()) {
     barrier_wait(shared.Q_full[at.stage], at.parity);
@@ -234,7 +240,7 @@ void head_sizes(const Attention& shape, const bf16* q, const bf16* k, const bf16
   require_supported(shape, "head_sizes", 256, q, k, v, out);
   if (shape.HS <= 64) return three_consumers(shape, q, k, v, out, lse, workspace, stream);
   with_padded_head_size<96, 128, 192, 256>(shape.HS, [&]<int D>() {
-    constexpr int BYTES = aligned_bytes<Shared<D>>;
+    constexpr int BYTES = aligned_bytes<Shared<D>>, Bc = KEYS<D>;
     const auto kernel = head_sizes_kernel<D>;
     allow_shared_memory(kernel, BYTES, "head size", shape.HS);
     if (shape.rows() * shape.HS == 0) return;
@@ -242,8 +248,7 @@ void head_sizes(const Attention& shape, const bf16* q, const bf16* k, const bf16
     schedule.next_ticket = counter_from_0(shape, "head_sizes", workspace, stream);
     kernel<<<blocks_that_stay(schedule.tickets()), THREADS, BYTES, stream>>>(
         shape, schedule, LOG2_E * score_scale(shape), queries_map(shape, q, Br),
-        keys_map(shape, k, Bc<D>, q), keys_map(shape, v, Bc<D>, q), queries_map(shape, out, ROWS),
-        lse);
+        keys_map(shape, k, Bc, q), keys_map(shape, v, Bc, q), queries_map(shape, out, ROWS), lse);
     CUDA_CHECK_LAUNCH();
   });
 }

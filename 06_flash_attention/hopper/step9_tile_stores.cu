@@ -1,14 +1,14 @@
-// Step 6 = step 5 + O goes out as K and V came in, by TMA. A warpgroup puts its rows, rounded,
+// Step 9 = step 8 + O goes out as K and V came in, by TMA. A warpgroup puts its rows, rounded,
 // where its queries were, and one thread has them stored while the next tile begins. In steps 1 to
-// 5 each store of a warp wrote 16 bytes of 8 rows, half of each 32 that memory moves.
+// 8 each store of a warp wrote 16 bytes of 8 rows, half of each 32 that memory moves.
 //
 //   O in registers ──stmatrix──▶ place of Q (64, D) ──TMA──▶ out, rows that exist
 //
 // FLOP            as step 1
-// global memory   as step 4
+// global memory   as step 5
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
-// shared memory   as step 4
-// block           as step 4
+// shared memory   as step 6
+// block           as step 5
 // H200            0.756 ms for B 4, NH 16, T 4096, HS 128 full, 107 % of cuDNN
 #include "hopper/launch.hpp"
 #include "hopper/schedule.hpp"
@@ -61,12 +61,37 @@ __device__ __forceinline__ void put_ticket(Shared<D>& shared, int place, int par
   shared.ticket[place] = ticket;
 }
 
-/// One thread: takes tickets and begins all loads, each as soon as its stage is empty. The last
+/// One thread: begins the loads for a tile of queries, each as soon as its stage is empty. The last
 /// keys, where the mask is, come first, and before the queries, whose place may not be empty yet.
 template <int D>
-__device__ __forceinline__ void produce(Shared<D>& shared, const Attention& shape,
-                                        const Schedule& schedule, const CUtensorMap& q,
-                                        const CUtensorMap& k, const CUtensorMap& v) {
+__device__ __forceinline__ void produce(Shared<D>& shared, const Queries& queries,
+                                        const CUtensorMap& q, const CUtensorMap& k,
+                                        const CUtensorMap& v, Ring<STAGES>& keys,
+                                        Ring<STAGES>& values, const Ring<QUERY_STAGES>& at,
+                                        int64_t ticket) {
+  for (int j = queries.tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
+    if (j >= 0) {
+      barrier_wait(shared.K_empty[keys.stage], keys.parity ^ 1);
+      load(shared.K[keys.stage], k, shared.K_full[keys.stage], j * Bc, queries.kv_head);
+      keys.next();
+    }
+    if (j == queries.tiles - 1) {
+      put_ticket(shared, at.stage, at.parity, ticket);
+      load(shared.Q[at.stage], q, shared.Q_full[at.stage], queries.i0, queries.head);
+    }
+    if (j + 1 < queries.tiles) {
+      barrier_wait(shared.V_empty[values.stage], values.parity ^ 1);
+      load(shared.V[values.stage], v, shared.V_full[values.stage], (j + 1) * Bc, queries.kv_head);
+      values.next();
+    }
+  }
+}
+
+/// One thread: takes tickets, and begins all its block's loads.
+template <int D>
+__device__ __forceinline__ void produce_all(Shared<D>& shared, const Attention& shape,
+                                            const Schedule& schedule, const CUtensorMap& q,
+                                            const CUtensorMap& k, const CUtensorMap& v) {
   Ring<STAGES> keys, values;
   for (Ring<QUERY_STAGES> at;; at.next()) {
     const int64_t ticket = static_cast<int64_t>(atomicAdd(schedule.next_ticket, 1));
@@ -74,23 +99,7 @@ __device__ __forceinline__ void produce(Shared<D>& shared, const Attention& shap
       put_ticket(shared, at.stage, at.parity, ticket);
       return barrier_arrive(shared.Q_full[at.stage]);
     }
-    const Queries queries = queries_of(shape, schedule, ticket);
-    for (int j = queries.tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
-      if (j >= 0) {
-        barrier_wait(shared.K_empty[keys.stage], keys.parity ^ 1);
-        load(shared.K[keys.stage], k, shared.K_full[keys.stage], j * Bc, queries.kv_head);
-        keys.next();
-      }
-      if (j == queries.tiles - 1) {
-        put_ticket(shared, at.stage, at.parity, ticket);
-        load(shared.Q[at.stage], q, shared.Q_full[at.stage], queries.i0, queries.head);
-      }
-      if (j + 1 < queries.tiles) {
-        barrier_wait(shared.V_empty[values.stage], values.parity ^ 1);
-        load(shared.V[values.stage], v, shared.V_full[values.stage], (j + 1) * Bc, queries.kv_head);
-        values.next();
-      }
-    }
+    produce(shared, queries_of(shape, schedule, ticket), q, k, v, keys, values, at, ticket);
   }
 }
 
@@ -183,7 +192,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   __syncthreads();
   if (threadIdx.x < WARPGROUP) {
     give_registers<24>();
-    if (threadIdx.x < WARP && elect_one()) produce(shared, shape, schedule, q, k, v);
+    if (threadIdx.x < WARP && elect_one()) produce_all(shared, shape, schedule, q, k, v);
     return;
   }
   take_registers<240>();

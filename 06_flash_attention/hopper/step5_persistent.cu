@@ -1,15 +1,16 @@
-// Step 4 = step 3 + blocks that stay: one an SM, and each takes tile after tile of queries. Of G
-// blocks block b takes the tiles b, b + G, b + 2·G, …. There are two stages for Q, so the next
-// queries and their first keys come while the products before them end and O is stored.
+// Step 5 = step 4 + blocks that stay: one an SM, and each takes tile after tile of queries. Of G
+// blocks block b takes the tiles b, b + G, b + 2·G, …. So the next keys come while the last
+// products end and O is stored. The next queries come when all threads of both consumers are done
+// with the ones before: their place has an empty barrier, too.
 //
-//   producer          K Q0 K V K V V│K Q1 K V …│K Q2
-//   consumers              S P·V S P·V …   O0│S P·V …   O1│       no gap but the store of O
+//   producer          K Q0 K V K V V│K      Q1 V …│K      Q2 V …
+//   consumers              S P·V S P·V …   O0  │S P·V …   O1  │S P·V
 //
 // FLOP            as step 1
 // global memory   as step 1, and of K and V what the L2 cache does not keep
 // asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
-// shared memory   2·D·(2·128 + 4·128) bytes and the barriers: 196,608 for D = 128
-// block           as step 1; as many blocks as SMs
+// shared memory   as step 1
+// block           as step 2; as many blocks as SMs
 // H200            0.767 ms for B 4, NH 16, T 4096, HS 128 full, 105 % of cuDNN
 #include "hopper/launch.hpp"
 #include "hopper/words.cuh"
@@ -20,22 +21,20 @@ namespace {
 constexpr int CONSUMERS = 2;  // warpgroups
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP;
 constexpr int Br = CONSUMERS * ROWS, Bc = 128;  // queries of a block, keys of a tile
-constexpr int STAGES = 2, QUERY_STAGES = 2;
+constexpr int STAGES = 2;
 
 template <int D>
 struct Shared {
-  Boxes<Br, D> Q[QUERY_STAGES];
+  Boxes<Br, D> Q;
   Boxes<Bc, D> K[STAGES], V[STAGES];
-  Barrier Q_full[QUERY_STAGES], Q_empty[QUERY_STAGES];
-  Barrier K_full[STAGES], V_full[STAGES], K_empty[STAGES], V_empty[STAGES];
+  Barrier Q_full, K_full[STAGES], V_full[STAGES], K_empty[STAGES], V_empty[STAGES];
+  Barrier Q_empty;
 };
 
 template <int D>
 __device__ __forceinline__ void make_barriers(Shared<D>& shared) {
-  for (int stage = 0; stage < QUERY_STAGES; ++stage) {
-    barrier_init(shared.Q_full[stage], 1);
-    barrier_init(shared.Q_empty[stage], CONSUMERS * WARPGROUP);  // each thread arrives
-  }
+  barrier_init(shared.Q_full, 1);
+  barrier_init(shared.Q_empty, CONSUMERS * WARPGROUP);  // each thread arrives
   for (int stage = 0; stage < STAGES; ++stage) {
     barrier_init(shared.K_full[stage], 1);
     barrier_init(shared.V_full[stage], 1);
@@ -54,33 +53,40 @@ __device__ __forceinline__ Queries queries_of(const Attention& shape, int64_t ti
   return Queries(shape, Br, Bc, tile / tiles_of_head, tile % tiles_of_head * Br);
 }
 
-/// One thread: begins all loads, each as soon as its stage is empty. The last keys, where the mask
-/// is, come first, and before the queries, whose place may not be empty yet.
+/// One thread: begins the loads for a tile of queries, each as soon as its stage is empty. The last
+/// keys, where the mask is, come first, and before the queries, whose place may not be empty yet.
 template <int D>
-__device__ __forceinline__ void produce(Shared<D>& shared, const Attention& shape,
+__device__ __forceinline__ void produce(Shared<D>& shared, const Queries& queries,
                                         const CUtensorMap& q, const CUtensorMap& k,
-                                        const CUtensorMap& v) {
-  Ring<STAGES> keys, values;
-  Ring<QUERY_STAGES> at;
-  for (int64_t tile = blockIdx.x; tile < tiles_of(shape); tile += gridDim.x, at.next()) {
-    const Queries queries = queries_of(shape, tile);
-    for (int j = queries.tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
-      if (j >= 0) {
-        barrier_wait(shared.K_empty[keys.stage], keys.parity ^ 1);
-        load(shared.K[keys.stage], k, shared.K_full[keys.stage], j * Bc, queries.kv_head);
-        keys.next();
-      }
-      if (j == queries.tiles - 1) {
-        barrier_wait(shared.Q_empty[at.stage], at.parity ^ 1);
-        load(shared.Q[at.stage], q, shared.Q_full[at.stage], queries.i0, queries.head);
-      }
-      if (j + 1 < queries.tiles) {
-        barrier_wait(shared.V_empty[values.stage], values.parity ^ 1);
-        load(shared.V[values.stage], v, shared.V_full[values.stage], (j + 1) * Bc, queries.kv_head);
-        values.next();
-      }
+                                        const CUtensorMap& v, Ring<STAGES>& keys,
+                                        Ring<STAGES>& values, int parity) {
+  for (int j = queries.tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
+    if (j >= 0) {
+      barrier_wait(shared.K_empty[keys.stage], keys.parity ^ 1);
+      load(shared.K[keys.stage], k, shared.K_full[keys.stage], j * Bc, queries.kv_head);
+      keys.next();
+    }
+    if (j == queries.tiles - 1) {
+      barrier_wait(shared.Q_empty, parity ^ 1);
+      load(shared.Q, q, shared.Q_full, queries.i0, queries.head);
+    }
+    if (j + 1 < queries.tiles) {
+      barrier_wait(shared.V_empty[values.stage], values.parity ^ 1);
+      load(shared.V[values.stage], v, shared.V_full[values.stage], (j + 1) * Bc, queries.kv_head);
+      values.next();
     }
   }
+}
+
+/// One thread: all its block's loads.
+template <int D>
+__device__ __forceinline__ void produce_all(Shared<D>& shared, const Attention& shape,
+                                            const CUtensorMap& q, const CUtensorMap& k,
+                                            const CUtensorMap& v) {
+  Ring<STAGES> keys, values;
+  int parity = 0;  // of the barriers of Q
+  for (int64_t tile = blockIdx.x; tile < tiles_of(shape); tile += gridDim.x, parity ^= 1)
+    produce(shared, queries_of(shape, tile), q, k, v, keys, values, parity);
 }
 
 /// The turn of warpgroup 0 or 1. Number 0 of the barriers is __syncthreads().
@@ -95,12 +101,11 @@ __device__ __forceinline__ void pass_turn(int warpgroup) {
 template <int D>
 __device__ __forceinline__ void consume(Shared<D>& shared, float (&O)[D / 2], Sums& sums,
                                         const Attention& shape, int tiles, int64_t i0, float scale,
-                                        const Boxes<Br, D>& queries, Ring<STAGES>& keys,
-                                        Ring<STAGES>& values) {
+                                        Ring<STAGES>& keys, Ring<STAGES>& values) {
   float S[Bc / 2];
   uint32_t P[Bc / 16][4];
   const int warpgroup = static_cast<int>(i0 % Br) / ROWS;
-  const bf16* const Q = queries.box[0] + warpgroup * ROWS * COLUMNS;
+  const bf16* const Q = shared.Q.box[0] + warpgroup * ROWS * COLUMNS;
   // Every row of the warpgroup sees the first `whole` tiles to their end.
   const int whole = static_cast<int>(shape.visible_keys(i0) / Bc);
   if (tiles == 0) return;
@@ -150,24 +155,24 @@ __global__ void __launch_bounds__(THREADS, 1)
   __syncthreads();
   if (threadIdx.x < WARPGROUP) {
     give_registers<24>();
-    if (threadIdx.x < WARP && elect_one()) produce(shared, shape, q, k, v);
+    if (threadIdx.x < WARP && elect_one()) produce_all(shared, shape, q, k, v);
     return;
   }
   take_registers<240>();
   const int warpgroup = threadIdx.x / WARPGROUP - 1;
   if (warpgroup == 1) pass_turn(1);  // the first turn is warpgroup 0's
   Ring<STAGES> keys, values;
-  Ring<QUERY_STAGES> at;
-  for (int64_t tile = blockIdx.x; tile < tiles_of(shape); tile += gridDim.x, at.next()) {
+  int parity = 0;  // of the barriers of Q
+  for (int64_t tile = blockIdx.x; tile < tiles_of(shape); tile += gridDim.x, parity ^= 1) {
     const Queries queries = queries_of(shape, tile);
     const int64_t i0 = queries.i0 + warpgroup * ROWS;
     float O[D / 2] = {};
     Sums sums;
-    barrier_wait(shared.Q_full[at.stage], at.parity);
-    consume(shared, O, sums, shape, queries.tiles, i0, scale, shared.Q[at.stage], keys, values);
+    barrier_wait(shared.Q_full, parity);
+    consume(shared, O, sums, shape, queries.tiles, i0, scale, keys, values);
     // Each thread for itself: without keys there is no product that holds a warpgroup together, and
     // the next queries must not come before the last of its threads has seen that these are there.
-    barrier_arrive(shared.Q_empty[at.stage]);
+    barrier_arrive(shared.Q_empty);
     finish(O, sums, lse + queries.head * shape.Tq, i0, shape.Tq);
     store(out + queries.head * shape.Tq * shape.HS, O, i0, shape.Tq, static_cast<int>(shape.HS));
   }
