@@ -64,7 +64,7 @@ def tiled(whole):
 
 
 def masked(whole):
-    panel = Panel(whole, 2, "Masked batched matmul",
+    panel = Panel(whole, 2, "Masked batch product",
                   ["A block whose tile is all masked", "loads nothing and computes nothing."])
     panel.rect(36, 82, 110, 110, GREY, 0, 1)
     for depth in (1, 2):  # what is seen of the sheets behind it
@@ -134,7 +134,7 @@ def flash(whole):
 @figure("chapters")
 def chapters():
     whole = Figure(3 * WIDTH + 2 * GAP + 2, 2 * HEIGHT + GAP + 2,
-                   "The six chapters: naive matmul, tiled matmul, masked batched matmul, softmax, unfused attention, "
+                   "The six chapters: naive matmul, tiled matmul, masked batch product, softmax, unfused attention, "
                    "flash attention")
     for draw in (naive, tiled, masked, softmax, unfused, flash):
         draw(whole)
