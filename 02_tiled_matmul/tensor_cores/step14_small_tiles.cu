@@ -1,11 +1,10 @@
-// Step 11 = step 10 + a smaller tile where the large one would leave multiprocessors idle.
+// Step 14 = step 13 + a smaller tile where the large one would leave multiprocessors idle.
 //
 // FLOP            2·M·N·K
 // global memory   2·K·(M·N/BN + N·M/BM) + E·M·N bytes; BM × BN elements of C a block
 // asked for       loads 2·(M·LDA·⌈N/BN⌉ + K·LDB·⌈M/BM⌉) bytes, stores E·M·N bytes
 // shared memory   as in step 5; 96 KB for the small tile
 // block           256 threads for 128 × 256 elements of C, or 128 for 64 × 128
-// H200            0.0124 ms at 1024³, 67 % of cuBLAS; step 10 has 36 %
 #include <algorithm>
 
 #include "common/kernel/check.hpp"
@@ -14,6 +13,7 @@
 #include "tensor_cores/bf16_tile.cuh"
 #include "tensor_cores/launch_checks.hpp"
 #include "tensor_cores/operands.hpp"
+#include "tensor_cores/products.cuh"
 #include "tensor_cores/tile_order.cuh"
 #include "tensor_cores/wide_store.cuh"
 
@@ -35,25 +35,12 @@ struct BlockTile {
   static constexpr int STAGE = TileA::SIZE + TileB::SIZE;
   static constexpr int BYTES = STAGES * STAGE * sizeof(bf16);
 };
-/// sum += a·b, to and fro: from one product to the next a or b stays.
-template <int DOWN, int ACROSS>
-__device__ void multiply(float (&sum)[DOWN][2 * ACROSS][4], const uint32_t (&a)[DOWN][4],
-                         const uint32_t (&b)[ACROSS][4]) {
-#pragma unroll
-  for (int i = 0; i < DOWN; ++i) {
-#pragma unroll
-    for (int j = 0; j < 2 * ACROSS; ++j) {
-      const int turn = i % 2 == 0 ? j : 2 * ACROSS - 1 - j;
-      mma_m16n8k16<bf16>(sum[i][turn], a[i], b[turn / 2][turn % 2 * 2],
-                         b[turn / 2][turn % 2 * 2 + 1]);
-    }
-  }
-}
 
+/// Rows of A and B begin lda and ldb elements apart. What is behind a row of A are zeros.
 template <class T, int WIDTH, class Out>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
-    by_shape_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,
-                    int64_t lda, int64_t ldb, bool aligned_c) {
+    small_tiles_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,
+                       int64_t lda, int64_t ldb, bool aligned_c) {
   using TileA = typename T::TileA;
   using TileB = typename T::TileB;
   constexpr int BM = T::BM, BN = T::BN, WM = T::WM, WN = T::WN;
@@ -63,8 +50,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
   const Place place = place_of<GROUP>(int64_t{blockIdx.x}, ceil_div(M, BM), ceil_div(N, BN));
   const int64_t row0 = place.down * BM, col0 = place.across * BN;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int m = warp / T::WARPS_N * WM,
-            n = warp % T::WARPS_N * WN;  // the warp's tile in the block's
+  const int m = warp / T::WARPS_N * WM, n = warp % T::WARPS_N * WN;  // the warp's, in the block's
 
   float sum[WM / 16][WN / 8][4] = {};
   const TileCopies<TileA, THREADS, WIDTH, Depth::cols> copies_of_a(A, M, lda, row0);
@@ -130,61 +116,44 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
              reinterpret_cast<Out*>(shared) + warp * STAGED<WN / 8>, aligned_c);
 }
 
-template <class T, class Out>
-void launch(const Bf16Product& product, const Operands& x, Out* C, cudaStream_t stream) {
-  const int64_t M = product.M, N = product.N, K = product.K;
-  const int width = std::min(copy_width(x.A, x.lda), copy_width(x.B, x.ldb));
-  const auto kernel = width == 8   ? by_shape_kernel<T, 8, Out>
-                      : width == 4 ? by_shape_kernel<T, 4, Out>
-                      : width == 2 ? by_shape_kernel<T, 2, Out>
-                                   : by_shape_kernel<T, 1, Out>;
-  allow_shared_memory(kernel, T::BYTES);
-  const int64_t blocks = ceil_div(M, T::BM) * ceil_div(N, T::BN);
-  kernel<<<blocks, T::THREADS, T::BYTES, stream>>>(x.A, x.B, C, M, N, K, x.lda, x.ldb,
-                                                   rows_are_aligned(C, N));
-  CUDA_CHECK_LAUNCH();
-}
-
-using Large = BlockTile<128, 256, 64, 64, 3, 1>;      // step 8's …
+using Large = BlockTile<128, 256, 64, 64, 3, 1>;      // step 5's …
 using TwoStages = BlockTile<128, 256, 64, 64, 2, 1>;  // … and where a block has 99 KB
 using Small = BlockTile<64, 128, 64, 32, 4, 2>;
 
-/// How long the busiest multiprocessor works, in units of the time that a Large block takes.
-double rounds(int64_t blocks, int multiprocessors, int blocks_per_sm, double alone,
-              double together) {
-  const int64_t most = ceil_div(blocks, multiprocessors);  // that one of them gets
-  const double full = together * static_cast<double>(most / blocks_per_sm);
-  return full + (most % blocks_per_sm == 0 ? 0 : alone);
-}
-
 }  // namespace
 
-// Measured on an H200: a small block has a quarter of a large one's work. It takes 0.36 of its
-// time, and two at once take 0.65. (A multiprocessor has 1 KB more than one block may have.)
-bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int64_t shared_bytes) {
-  const bool share = 2 * Small::BYTES <= shared_bytes;
-  const int64_t large = ceil_div(M, Large::BM) * ceil_div(N, Large::BN);
-  const int64_t small = ceil_div(M, Small::BM) * ceil_div(N, Small::BN);
-  return rounds(small, multiprocessors, share ? 2 : 1, 0.36, share ? 0.65 : 0.36) <
-         rounds(large, multiprocessors, 1, 1, 1);
+bool large_tiles_are_few(int64_t M, int64_t N, int multiprocessors) {
+  return ceil_div(M, Large::BM) * ceil_div(N, Large::BN) < multiprocessors;
 }
 
-// The rule: the tile with which the busiest multiprocessor is done first; of the large one as many
-// stages as fit, as in step 5; and step 10's for rows that are not aligned.
-void by_shape(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
-              Workspace workspace, cudaStream_t stream) {
-  require_device("by_shape", Small::BYTES);
-  const int64_t M = product.M, N = product.N;
+// The rule: the small tile where there are fewer large ones than multiprocessors; of the large one
+// as many stages as fit, as in step 5; and step 13's for rows that are not aligned.
+void small_tiles(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
+                 Workspace workspace, cudaStream_t stream) {
+  require_device("small_tiles", Small::BYTES);
+  const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const Operands x = aligned_operands(product, A, B, workspace, stream);
-  std::visit(
-      [&](auto* to) {
-        if (takes_small_tiles(M, N, multiprocessors(), shared_memory_limit()))
-          return launch<Small>(product, x, to, stream);
-        with_first_that_fits<Large, TwoStages>(
-            shared_memory_limit(), [&]<class T>() { launch<T>(product, x, to, stream); });
-      },
-      C);
+  const int width = std::min(copy_width(x.A, x.lda), copy_width(x.B, x.ldb));
+  const auto launch = [&]<class T>() {
+    const int64_t blocks = ceil_div(M, T::BM) * ceil_div(N, T::BN);
+    std::visit(
+        [&]<class Out>(Out* to) {
+          const auto kernel = width == 8   ? small_tiles_kernel<T, 8, Out>
+                              : width == 4 ? small_tiles_kernel<T, 4, Out>
+                              : width == 2 ? small_tiles_kernel<T, 2, Out>
+                                           : small_tiles_kernel<T, 1, Out>;
+          allow_shared_memory(kernel, T::BYTES);
+          kernel<<<blocks, T::THREADS, T::BYTES, stream>>>(x.A, x.B, to, M, N, K, x.lda, x.ldb,
+                                                           rows_are_aligned(to, N));
+        },
+        C);
+  };
+  if (large_tiles_are_few(M, N, multiprocessors()))
+    launch.operator()<Small>();
+  else
+    with_first_that_fits<Large, TwoStages>(shared_memory_limit(), launch);
+  CUDA_CHECK_LAUNCH();
 }
 
 }  // namespace tutorial::tiled_matmul::tensor_cores
