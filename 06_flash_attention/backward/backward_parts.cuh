@@ -42,17 +42,17 @@ __device__ void load_rows(float* to, const float* matrix, int64_t row0, int64_t 
 /// query. From step 3 on.
 template <class Tile>
 struct QueryTiles {
-  int first, a_head, count;
-  int64_t first_head;
-  __device__ QueryTiles(const Attention& shape, int64_t kv_head, int64_t j0)
-      : first(static_cast<int>(shape.first_query(j0) / Tile::COLS)),
-        first_head(kv_head * shape.group()) {
+  const Attention& shape;
+  int64_t kv_head;
+  int first, of_a_head, count;
+  __device__ QueryTiles(const Attention& of, int64_t head_of_keys, int64_t j0)
+      : shape(of), kv_head(head_of_keys), first(static_cast<int>(of.first_query(j0) / Tile::COLS)) {
     const int end = static_cast<int>(ceil_div(shape.Tq, Tile::COLS));
-    a_head = end > first ? end - first : 0;
-    count = static_cast<int>(shape.group()) * a_head;
+    of_a_head = end > first ? end - first : 0;
+    count = static_cast<int>(shape.group()) * of_a_head;
   }
-  __device__ int64_t head(int n) const { return first_head + n / a_head; }
-  __device__ int64_t i0(int n) const { return int64_t{first + n % a_head} * Tile::COLS; }
+  __device__ int64_t head(int n) const { return kv_head * shape.group() + n / of_a_head; }
+  __device__ int64_t i0(int n) const { return int64_t{first + n % of_a_head} * Tile::COLS; }
 };
 
 /// D_i = dout_i·out_i for all rows: row_dots.cu. Throws Error for more blocks than a grid can have.

@@ -161,7 +161,7 @@ __device__ void store_row_sums(float* row, const float (&sums)[Tile::D_COLS], fl
     store_row<Tile::TX, 1>(row, sums, factor, Tile::tx(), HS);
 }
 
-/// Writes a tile of dq, dk or dv, from row `row0` of a head that has `rows`.
+/// Writes a tile of dq, from row `row0` of a head that has `rows`.
 template <class Tile>
 __device__ void store_sums(float* to, const float (&sums)[Tile::R][Tile::D_COLS], float factor,
                            int64_t row0, int64_t rows, int HS, bool aligned = false) {
@@ -169,6 +169,21 @@ __device__ void store_sums(float* to, const float (&sums)[Tile::R][Tile::D_COLS]
   for (int r = 0; r < Tile::R; ++r) {
     const int64_t row = row0 + Tile::row(r);
     if (row < rows) store_row_sums<Tile>(&to[row * HS], sums[r], factor, HS, aligned);
+  }
+}
+
+/// Writes a tile of dk and one of dv, from key j0 on.
+template <class Tile>
+__device__ void store_key_sums(const Tensors& at, const float (&dk)[Tile::R][Tile::D_COLS],
+                               const float (&dv)[Tile::R][Tile::D_COLS], float factor,
+                               int64_t kv_head, int64_t j0, int64_t Tk, int HS,
+                               bool aligned = false) {
+#pragma unroll
+  for (int r = 0; r < Tile::R; ++r) {
+    const int64_t j = j0 + Tile::row(r), place = (kv_head * Tk + j) * HS;
+    if (j >= Tk) continue;
+    store_row_sums<Tile>(&at.dk[place], dk[r], factor, HS, aligned);
+    store_row_sums<Tile>(&at.dv[place], dv[r], 1.0f, HS, aligned);
   }
 }
 
@@ -232,15 +247,15 @@ __device__ void add_transposed(float (&sums)[T_COLS][Tile::D_COLS], const float*
   }
 }
 
-/// Writes what add_transposed() gave, from row `row0` of a head that has `rows`.
-template <class Tile, int T_COLS>
-__device__ void store_transposed(float* to, const float (&sums)[T_COLS][Tile::D_COLS], int64_t row0,
-                                 int64_t rows, int HS, bool aligned) {
+/// Writes what add_transposed() gave, from query i0 on: row i to row_of(i).
+template <class Tile, int T_COLS, class RowOf>
+__device__ void store_transposed(const float (&sums)[T_COLS][Tile::D_COLS], int64_t i0, int64_t Tq,
+                                 int HS, bool aligned, RowOf row_of) {
   using Own = Transposed<Tile>;
 #pragma unroll
   for (int c = 0; c < T_COLS; ++c) {
-    const int64_t row = row0 + Own::ty() + Tile::TX * (Own::first() + c);
-    if (row < rows) store_row_sums<Tile>(&to[row * HS], sums[c], 1.0f, HS, aligned);
+    const int64_t i = i0 + Own::ty() + Tile::TX * (Own::first() + c);
+    if (i < Tq) store_row_sums<Tile>(row_of(i), sums[c], 1.0f, HS, aligned);
   }
 }
 

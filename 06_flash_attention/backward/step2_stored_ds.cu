@@ -44,8 +44,8 @@ __global__ void __launch_bounds__(THREADS)
       __syncthreads();
       compute_pairs<true>(tile, shape, scale, at.lse + head * Tq, at.D + head * Tq, i0, j0);
       __syncthreads();
-      add_rows(dv, tile.P, tile.dO, tile.STRIDE);
-      add_rows(dk, tile.dS, tile.Q, tile.STRIDE);
+      add_rows(dv, tile.P, tile.dO, Tile::STRIDE);
+      add_rows(dk, tile.dS, tile.Q, Tile::STRIDE);
       store_pairs(ds + head * Tq * Tk, tile, i0, Tq, j0, Tk);
       __syncthreads();
     }

@@ -42,8 +42,8 @@ __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     compute_pairs<true>(tile, shape, scale, at.lse + head * Tq, at.D + head * Tq, i0, j0);
     __syncthreads();
-    add_rows(dv, tile.P, tile.dO, tile.STRIDE);
-    add_rows(dk, tile.dS, tile.Q, tile.STRIDE);
+    add_rows(dv, tile.P, tile.dO, Tile::STRIDE);
+    add_rows(dk, tile.dS, tile.Q, Tile::STRIDE);
     __syncthreads();
   }
   store_sums<Tile>(at.dk + kv_head * Tk * HS, dk, factor, j0, Tk, HS);
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     compute_pairs<false>(tile, shape, scale, at.lse + head * Tq, at.D + head * Tq, i0, j0);
     __syncthreads();
-    add_rows(dq, tile.dS, tile.K, tile.STRIDE);
+    add_rows(dq, tile.dS, tile.K, Tile::STRIDE);
     __syncthreads();
   }
   store_sums<Tile>(at.dq + head * Tq * HS, dq, factor, i0, Tq, HS);

@@ -29,12 +29,13 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
     load_rows<Tile, Tile::COLS>(tile.dO, at.dout + head * Tq * HS, i0, Tq, HS);
     load_query_sums(tile, at.lse + head * Tq, at.D + head * Tq, i0, Tq);
     __syncthreads();
-    float dots[Tile::R][Tile::C] = {}, dp[Tile::R][Tile::C] = {};
+    float dots[Tile::R][Tile::C] = {};
     if (live) add_dots<Tile>(dots, tile.K, tile.Q);
     hide_masked(tile, dots, shape, i0, j0);
     store_weights(tile, dots, scale);
     __syncwarp();  // a warp's rows of W are its own
     if (live) add_weighted<Tile>(dv, tile.W, tile.dO);
+    float dp[Tile::R][Tile::C] = {};
     if (live) add_dots<Tile>(dp, tile.V, tile.dO);
     __syncwarp();
     store_weight_gradients(tile, dp);
@@ -42,8 +43,7 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
     if (live) add_weighted<Tile>(dk, tile.W, tile.Q);
     __syncthreads();
   }
-  store_sums<Tile>(at.dk + kv_head * Tk * HS, dk, factor, j0, Tk, HS);
-  store_sums<Tile>(at.dv + kv_head * Tk * HS, dv, 1.0f, j0, Tk, HS);
+  store_key_sums<Tile>(at, dk, dv, factor, kv_head, j0, Tk, HS);
 }
 
 /// dq of a block's queries, over their keys.
@@ -67,10 +67,11 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
     load_rows<Tile, Tile::COLS>(tile.K, at.k + kv_head * Tk * HS, j0, Tk, HS);
     load_rows<Tile, Tile::COLS>(tile.V, at.v + kv_head * Tk * HS, j0, Tk, HS);
     __syncthreads();
-    float dots[Tile::R][Tile::C] = {}, dp[Tile::R][Tile::C] = {};
+    float dots[Tile::R][Tile::C] = {};
     if (live) add_dots<Tile>(dots, tile.Q, tile.K);
     hide_masked(tile, dots, shape, i0, j0);
     store_weights(tile, dots, scale);
+    float dp[Tile::R][Tile::C] = {};
     if (live) add_dots<Tile>(dp, tile.dO, tile.V);
     store_weight_gradients(tile, dp);
     __syncwarp();  // a warp's rows of W are its own

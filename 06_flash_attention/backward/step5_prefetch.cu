@@ -11,7 +11,7 @@ namespace {
 /// dk and dv of a block's keys, over the heads that share them and over their queries.
 template <class Tile>
 __global__ void __launch_bounds__(Tile::THREADS, 1)
-    prefetched_keys_kernel(Attention shape, float scale, float factor, Operands at, bool aligned) {
+    prefetch_keys_kernel(Attention shape, float scale, float factor, Operands at, bool aligned) {
   extern __shared__ __align__(16) float shared[];
   const PairTiles<Tile, true> tile(shared);
   const int HS = static_cast<int>(shape.HS);
@@ -38,12 +38,13 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
   float dk[Tile::R][Tile::D_COLS] = {}, dv[Tile::R][Tile::D_COLS] = {};
   for (int n = 0; n < queries.count; ++n) {
     finish_fetch();
-    float dots[Tile::R][Tile::C] = {}, dp[Tile::R][Tile::C] = {};
+    float dots[Tile::R][Tile::C] = {};
     if (live) add_dots<Tile>(dots, tile.K, tile.Q);
     hide_masked(tile, dots, shape, queries.i0(n), j0);
     store_weights(tile, dots, scale);
     __syncwarp();  // a warp's rows of W are its own
     if (live) add_weighted<Tile>(dv, tile.W, tile.dO);
+    float dp[Tile::R][Tile::C] = {};
     if (live) add_dots<Tile>(dp, tile.V, tile.dO);
     __syncwarp();
     store_weight_gradients(tile, dp);
@@ -53,15 +54,13 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
     __syncthreads();  // and Q
     fetch_q(n + 1);
   }
-  store_sums<Tile>(at.dk + kv_head * Tk * HS, dk, factor, j0, Tk, HS, aligned);
-  store_sums<Tile>(at.dv + kv_head * Tk * HS, dv, 1.0f, j0, Tk, HS, aligned);
+  store_key_sums<Tile>(at, dk, dv, factor, kv_head, j0, Tk, HS, aligned);
 }
 
 /// dq of a block's queries, over their keys.
 template <class Tile>
 __global__ void __launch_bounds__(Tile::THREADS, 1)
-    prefetched_queries_kernel(Attention shape, float scale, float factor, Operands at,
-                              bool aligned) {
+    prefetch_queries_kernel(Attention shape, float scale, float factor, Operands at, bool aligned) {
   extern __shared__ __align__(16) float shared[];
   const PairTiles<Tile, false> tile(shared);
   const int HS = static_cast<int>(shape.HS);
@@ -87,10 +86,11 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
   float dq[Tile::R][Tile::D_COLS] = {};
   for (int64_t j0 = 0; j0 < keys; j0 += Tile::COLS) {
     finish_fetch();
-    float dots[Tile::R][Tile::C] = {}, dp[Tile::R][Tile::C] = {};
+    float dots[Tile::R][Tile::C] = {};
     if (live) add_dots<Tile>(dots, tile.Q, tile.K);
     hide_masked(tile, dots, shape, i0, j0);
     store_weights(tile, dots, scale);
+    float dp[Tile::R][Tile::C] = {};
     if (live) add_dots<Tile>(dp, tile.dO, tile.V);
     store_weight_gradients(tile, dp);
     __syncthreads();  // all have read V
@@ -104,8 +104,8 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
 
 template <class Tile>
 void launch(const Attention& shape, const Tensors& at, Workspace workspace, cudaStream_t stream) {
-  allow_bytes(prefetched_keys_kernel<Tile>, Tile::BYTES, "prefetch");
-  allow_bytes(prefetched_queries_kernel<Tile>, Tile::BYTES, "prefetch");
+  allow_bytes(prefetch_keys_kernel<Tile>, Tile::BYTES, "prefetch");
+  allow_bytes(prefetch_queries_kernel<Tile>, Tile::BYTES, "prefetch");
   const unsigned keys = key_blocks(shape, Tile::ROWS);
   const unsigned queries = query_blocks(shape, Tile::ROWS);
   if (shape.HS == 0) return;
@@ -116,12 +116,12 @@ void launch(const Attention& shape, const Tensors& at, Workspace workspace, cuda
   const Operands operands{at, D};
   const bool aligned = rows_begin_aligned(shape, at);
   if (keys > 0) {
-    prefetched_keys_kernel<Tile>
+    prefetch_keys_kernel<Tile>
         <<<keys, Tile::THREADS, Tile::BYTES, stream>>>(shape, scale, factor, operands, aligned);
     CUDA_CHECK_LAUNCH();
   }
   if (queries > 0) {
-    prefetched_queries_kernel<Tile>
+    prefetch_queries_kernel<Tile>
         <<<queries, Tile::THREADS, Tile::BYTES, stream>>>(shape, scale, factor, operands, aligned);
     CUDA_CHECK_LAUNCH();
   }

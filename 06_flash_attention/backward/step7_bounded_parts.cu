@@ -21,8 +21,8 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
   const PairTiles<Tile, true> tile(shared);
   const int HS = static_cast<int>(shape.HS);
   const int64_t Tq = shape.Tq, Tk = shape.Tk, heads = shape.B * shape.NH_kv;
-  const int64_t kv_head = blockIdx.x % heads, j0 = (first_tile + blockIdx.x / heads) * Tile::ROWS;
-  float* const own_parts = parts + blockIdx.x / heads * shape.rows() * HS;
+  const int64_t kv_head = blockIdx.x % heads, part = blockIdx.x / heads;
+  const int64_t j0 = (first_tile + part) * Tile::ROWS;
   const QueryTiles<Tile> queries(shape, kv_head, j0);
   const auto fetch_q = [&](int n) {
     if (n >= queries.count) return;
@@ -44,12 +44,13 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
   float dk[Tile::R][Tile::D_COLS] = {}, dv[Tile::R][Tile::D_COLS] = {};
   for (int n = 0; n < queries.count; ++n) {
     finish_fetch();
-    float dots[Tile::R][Tile::C] = {}, dp[Tile::R][Tile::C] = {};
+    float dots[Tile::R][Tile::C] = {};
     if (live) add_dots<Tile>(dots, tile.K, tile.Q);
     hide_masked(tile, dots, shape, queries.i0(n), j0);
     store_weights(tile, dots, scale);
     __syncwarp();  // a warp's rows of W are its own
     if (live) add_weighted<Tile>(dv, tile.W, tile.dO);
+    float dp[Tile::R][Tile::C] = {};
     if (live) add_dots<Tile>(dp, tile.V, tile.dO);
     __syncwarp();
     store_weight_gradients(tile, dp);
@@ -60,11 +61,11 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
     fetch_q(n + 1);
     float dq[Transposed<Tile>::T_COLS][Tile::D_COLS] = {};
     add_transposed<Tile>(dq, tile.W, tile.K);
-    store_transposed<Tile>(own_parts + queries.head(n) * Tq * HS, dq, queries.i0(n), Tq, HS,
-                           aligned);
+    store_transposed<Tile>(dq, queries.i0(n), Tq, HS, aligned, [&](int64_t i) {
+      return &parts[((part * shape.B * shape.NH + queries.head(n)) * Tq + i) * HS];
+    });
   }
-  store_sums<Tile>(at.dk + kv_head * Tk * HS, dk, factor, j0, Tk, HS, aligned);
-  store_sums<Tile>(at.dv + kv_head * Tk * HS, dv, 1.0f, j0, Tk, HS, aligned);
+  store_key_sums<Tile>(at, dk, dv, factor, kv_head, j0, Tk, HS, aligned);
 }
 
 /// dq = factor·Σ parts, or more of it where these tiles of keys are not the first.
