@@ -1,5 +1,4 @@
-// What the steps from 4 on do with tiles of pairs, on an H200 8×8 (6×4 if HS > 64) of them a
-// thread.
+// What steps 4 to 7 do with tiles of pairs, on an H200 8×8 (6×4 if HS > 64) of them a thread.
 //
 // A block has rows: keys, and walks over columns: queries (KEYS), or the other way round.
 #pragma once

@@ -1,15 +1,14 @@
-// Step 2 = step 1 with dk and dv in the kernel that computes the pairs: a block keeps s keys, walks
-// over all queries, and adds to dk and dv in registers. So p stays on the chip, and of ds only dq's
-// product needs a copy in global memory. D and that product are step 1's.
+// Step 2 = step 1 with one kernel for pairs, dk and dv: a block keeps s keys, walks over all
+// queries, computes their pairs and adds to dk and dv, in registers. So p stays on the chip, and
+// only ds is stored. It keeps step 1's D, and its product for dq.
 //
 // FLOP            as step 1
 // global memory   ds is 4·Tq·Tk bytes a head; written once, and read again for each 32 columns of a
 //                 head
-// asked for by stored_keys_kernel     loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS·⌈Tk/s⌉ + Tk)) bytes, half
-//                                     of the last if causal, stores 8·B·NH_kv·Tk·HS +
-//                                     4·B·NH·Tq·Tk bytes
-// asked for by dq_from_ds_kernel  loads 4·B·NH·Tk·(Tq·⌈HS/32⌉ + HS·⌈Tq/32⌉) bytes,
-//                                     stores 4·B·NH·Tq·HS bytes
+// asked for by stored_keys_kernel  loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS·⌈Tk/s⌉ + Tk)) bytes, half of
+//                                  the last if causal, stores 8·B·NH_kv·Tk·HS + 4·B·NH·Tq·Tk bytes
+// asked for by dq_from_ds_kernel   loads 4·B·NH·Tk·(Tq·⌈HS/32⌉ + HS·⌈Tq/32⌉) bytes,
+//                                  stores 4·B·NH·Tq·HS bytes
 // shared memory   41,728 bytes for HS = 64, 74,496 for 128 (35,200 with s = 16); reads as in step 1
 // block           256 threads for s keys of a head: s is 32, or 16 if HS > 64 and a block may not
 //                 have so much shared memory

@@ -1,4 +1,18 @@
-// Step 4 = step 3 with
+// Step 4 = step 3 + registers: a thread computes 8×8 elements of a tile of pairs, and its part of
+// the sums, from reads of 16 bytes. The tiles have 128×128 pairs (96×64 if HS > 64), so that each
+// float read serves more products; p and ds take turns in one tile W.
+//
+// FLOP            as step 3
+// global memory   as step 3, but a quarter (a third if HS > 64) of what it reads again and again
+// asked for by tiled_keys_kernel     loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS + 1)·⌈Tk/b⌉) bytes, half of
+//                                    Tq's part if causal, stores 8·B·NH_kv·Tk·HS bytes
+// asked for by tiled_queries_kernel  loads 8·B·NH·(Tq·(HS + 1) + Tk·HS·⌈Tq/b⌉) bytes, half of Tk's
+//                                    part if causal, stores 4·B·NH·Tq·HS bytes
+// shared memory   16 reads of 16 bytes serve 512 FLOP of dot products, 12 serve 256 of the sums
+//                 (HS ≤ 64). 214,016 bytes for HS = 64, 200,448 for 128: one block an SM; smaller
+//                 tiles where a block may not have so much (tile_sizes.hpp)
+// block           256 threads for b keys, or queries, of a head: b is 128, or 96 if HS > 64; fewer
+//                 of both where the tile is smaller
 #include "backward/launch_backward.hpp"
 #include "backward/pair_tiles.cuh"
 #include "common/kernel/check.hpp"

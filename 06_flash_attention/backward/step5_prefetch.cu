@@ -1,4 +1,15 @@
-// Step 5 = step 4 with
+// Step 5 = step 4 + asynchronous copies, 16 bytes at a time if all rows begin at multiples of them.
+// The next tile of dout (or v) is fetched while dk (or dq) is summed, which does not read it; then
+// that of q (or k), and for it the block waits.
+//
+// FLOP            as step 3
+// global memory   as step 4
+// asked for by prefetch_keys_kernel     loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS + 1)·⌈Tk/b⌉) bytes, half
+//                                       of Tq's part if causal, stores 8·B·NH_kv·Tk·HS bytes
+// asked for by prefetch_queries_kernel  loads 8·B·NH·(Tq·(HS + 1) + Tk·HS·⌈Tq/b⌉) bytes, half of
+//                                       Tk's part if causal, stores 4·B·NH·Tq·HS bytes
+// shared memory   as step 4
+// block           as step 4
 #include "backward/launch_backward.hpp"
 #include "backward/pair_tiles.cuh"
 #include "common/kernel/check.hpp"

@@ -1,4 +1,17 @@
-// Step 6 = step 5 with
+// Step 6 = step 5 with dq's parts: a block that has ds of its keys in shared memory also multiplies
+// it by k, and stores what its keys add to dq. A small kernel adds the parts up, in the keys'
+// order. So scores and dp are computed once: 5 products, not 7, for some memory.
+//
+// FLOP            a head: 10·Tq·Tk·HS (half if causal)
+// global memory   a part of dq for each tile of b keys, each as large as dq
+// asked for by five_products_kernel  loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS + 1)·⌈Tk/b⌉) bytes, half of
+//                                    Tq's part if causal, stores 8·B·NH_kv·Tk·HS +
+//                                    4·B·NH·Tq·HS·⌈Tk/b⌉ bytes
+// asked for by dq_parts_kernel       loads 4·B·NH·Tq·HS·⌈Tk/b⌉ bytes, half if causal, stores
+//                                    4·B·NH·Tq·HS bytes
+// shared memory   as step 4; 3 reads of 16 bytes serve 64 FLOP of the fifth product, too
+// block           as step 4, for b keys of a head
+// H200            1.06 ms for B 8, NH 12, T 1024, HS 64 causal
 #include "backward/launch_backward.hpp"
 #include "backward/pair_tiles.cuh"
 #include "common/kernel/check.hpp"

@@ -1,4 +1,16 @@
-// Step 7 = step 6 with
+// Step 7 = step 6 in rounds: of as many tiles of keys as keep the GPU busy the parts are stored and
+// added to dq, then the parts of the next ones take their place. So they grow with T, not with T².
+//
+// FLOP            as step 6
+// global memory   parts of as many tiles of keys as a round has (backward.hpp), each as large as
+//                 dq. The formulas are for one round
+// asked for by bounded_parts_kernel  loads 8·B·(NH_kv·Tk·HS + NH·Tq·(HS + 1)·⌈Tk/b⌉) bytes, half of
+//                                    Tq's part if causal, stores 8·B·NH_kv·Tk·HS +
+//                                    4·B·NH·Tq·HS·⌈Tk/b⌉ bytes
+// asked for by bounded_dq_kernel     loads 4·B·NH·Tq·HS·⌈Tk/b⌉ bytes, half if causal, stores
+//                                    4·B·NH·Tq·HS bytes
+// shared memory   as step 6
+// block           as step 6
 #include <algorithm>
 
 #include "backward/launch_backward.hpp"
