@@ -130,7 +130,7 @@ SETS = {  # a name begins with the chapter's number
                       "--m 128 --n 16384 --k 4096"),  # and the article's
     "06_backward": [*sizes("06/backward", ATTENTION, ATTENTION + " --full"),
                     *sizes("06/backward", "--batch 2 --heads 12 --seq 4096 --head-dim 64",
-                           "--batch 4 --heads 16 --seq 2048 --head-dim 128", last=2)],
+                           "--batch 4 --heads 16 --seq 2048 --head-dim 128", last=3)],
     "06_tensor_cores": bf16_attention("06/tensor_cores"),
     "06_hopper": bf16_attention("06/hopper"),
 }
