@@ -57,7 +57,7 @@ __device__ void store_sums(Out* C, int M, int N, int row0, int col0, const float
   }
 }
 
-/// From step 5 on: 16 rows of 128 bytes of C, which a warp writes and TMA stores.
+/// From step 8 on: 16 rows of 128 bytes of C, which a warp writes and TMA stores.
 struct Box {
   unsigned char bytes[16 * 128];
 };
