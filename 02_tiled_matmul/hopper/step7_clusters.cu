@@ -1,11 +1,11 @@
-// Step 4 = step 3 + clusters: two blocks need the same tile of B, and each loads half of it for
+// Step 7 = step 6 + clusters: two blocks need the same tile of B, and each loads half of it for
 // both.
 //
 // FLOP            2·M·N·K
 // global memory   2·K·(M·N/256 + N·M/256) + E·M·N bytes
 // asked for       loads 2·K·(M·⌈N/256⌉ + N·⌈M/256⌉) bytes, stores E·M·N bytes
-// shared memory   as in step 2
-// block           384 threads for several times 128 × 256 elements of C; a cluster is two blocks
+// shared memory   as in step 5
+// block           288 threads for several times 128 × 256 elements of C; a cluster is two blocks
 // H200            0.185 ms at 4096³, 97 % of cuBLAS
 //
 //   block 0   rows   0 … 127 of A ─┐              B's tile   upper 32 rows: block 0 loads them
@@ -23,16 +23,13 @@
 namespace tutorial::tiled_matmul::hopper {
 namespace {
 
-constexpr int CONSUMERS = 2, THREADS = (1 + CONSUMERS) * WARPGROUP;
+constexpr int CONSUMERS = 2, THREADS = CONSUMERS * WARPGROUP + 32;
 constexpr int BM = 64 * CONSUMERS, BN = 256;
 constexpr int STAGES = 4;   // as many as 227 KB hold
 constexpr int CLUSTER = 2;  // blocks, whose tiles of C lie one below the other
 constexpr unsigned EVERY_BLOCK = (1u << CLUSTER) - 1;
 constexpr int SHARE = BK / CLUSTER;  // of the rows of B's tile, a block's
 constexpr int GROUP = 8;             // pairs of tiles one below the other: 2048 rows, as before
-
-// 128 of a consumer's registers are sums; the producer needs few (warpgroup.cuh has the picture).
-constexpr int PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240;
 
 struct Shared {
   Tiles<BM, BN> tiles[STAGES];
@@ -58,7 +55,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   extern __shared__ unsigned char memory[];
   Shared& shared = aligned_shared<Shared>(memory);
   const int down = ceil_div(M, CLUSTER * BM), across = ceil_div(N, BN);
-  const int group = threadIdx.x / WARPGROUP, rank = cluster_rank();
+  const int group = warpgroup_number(), rank = cluster_rank();
   const int first = blockIdx.x / CLUSTER, stride = gridDim.x / CLUSTER;
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
@@ -70,9 +67,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   cluster_sync();
 
   Ring<STAGES> turn;
-  if (group == 0) {  // the producer: one thread; all four warps give registers
-    give_registers<PRODUCER_REGISTERS>();
-    if (threadIdx.x < 32 && elect_one()) {
+  if (group == CONSUMERS) {  // the producer: one thread of its warp
+    if (elect_one()) {
       for (int tile = first; tile < down * across; tile += stride) {
         const Place place = place_of<GROUP>(tile, down, across);
         for (int k0 = 0; k0 < K; k0 += BK, turn.next()) {
@@ -88,8 +84,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       }
     }
   } else {
-    take_registers<CONSUMER_REGISTERS>();
-    const int m = (group - 1) * 64;
+    const int m = group * 64;
     const auto release = [&](int stage) {
       const int target = threadIdx.x % WARPGROUP;  // thread 0 tells block 0, thread 1 block 1
       if (target < CLUSTER) barrier_arrive_at(shared.empty[stage], target);
@@ -109,6 +104,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       store_sums(C, M, N, (place.down * CLUSTER + rank) * BM + m, place.across * BN, d);
     }
   }
+  __syncwarp();    // cluster_sync() is for whole warps, and some lanes had other work
   cluster_sync();  // nobody leaves while the other may still arrive at its barriers
 }
 

@@ -1,15 +1,14 @@
-// Step 6 = step 5 + the tile with which the busiest multiprocessor is done first.
+// Step 9 = step 8 + narrow tiles where C has few wide ones: the kernel takes its tile as a
+// template.
 //
 // FLOP            2·M·N·K
 // global memory   2·K·(M·N/BN + N·M/ROWS) + E·M·N bytes; ROWS × BN elements of C a cluster
 // asked for       loads 2·K·(M·⌈N/BN⌉ + N·⌈M/ROWS⌉) bytes, stores E·M·N bytes
-// shared memory   up to 224 KB a block: stages of 48, 40, 32 or 24 KB, as many as fit, and step 5's
-// block           384 threads for several times 128 × 256, 192, 128 or 64 elements of C
-// H200            0.0112 ms at 1024³, 80 % of cuBLAS; step 5 has 49 %
+// shared memory   224 KB a block: four stages of 48 KB, or eight of 24, and step 8's boxes
+// block           288 threads for several times 128 × 256 or 128 × 64 elements of C
 //
-// With few tiles some multiprocessors have none, or few take part in the last round: 3000 × 5000
-// elements of C are 240 pairs of tiles of 128 × 256, and 66 clusters do 66, 66, 66 and 42 of them.
-// Tiles of 64 columns come without clusters, so that 128 rows of C are enough.
+// 1024 × 1024 elements of C are 16 pairs of tiles of 128 × 256: 32 multiprocessors work. They are
+// 128 tiles of 128 × 64, which come without clusters, so that 128 rows of C are enough.
 #include "common/kernel/cluster.cuh"
 #include "common/kernel/tma.cuh"
 #include "common/kernel/wgmma.cuh"
@@ -19,13 +18,10 @@
 namespace tutorial::tiled_matmul::hopper {
 namespace {
 
-constexpr int CONSUMERS = 2, THREADS = (1 + CONSUMERS) * WARPGROUP;
+constexpr int CONSUMERS = 2, THREADS = CONSUMERS * WARPGROUP + 32;
 constexpr int BM = 64 * CONSUMERS;
 constexpr int GROUP_ROWS = 2048;  // of C, in a strip of tiles
 constexpr int BOXES = 2;          // of a warp: it fills one while the other is copied
-
-// 128 of a consumer's registers are sums; the producer needs few (warpgroup.cuh has the picture).
-constexpr int PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240;
 
 /// What follows from a tile's columns and the number of blocks that share a tile of B.
 template <int BN_, int CLUSTER_>
@@ -54,12 +50,12 @@ __device__ void begin_products(float (&d)[BN / 2], const Tiles<BM, BN>& tiles, i
   wgmma_commit();
 }
 
-/// A warp's sums (16, BN), whose first element is C[row0][col0], by way of its boxes.
-template <class Out, int BN>
-__device__ void begin_stores(const CUtensorMap& C_map, int row0, int col0, const float (&d)[BN / 2],
+/// A warp's sums (16, 2·COUNT), whose first element is C[row0][col0], by way of its boxes.
+template <class Out, int COUNT>
+__device__ void begin_stores(const CUtensorMap& C_map, int row0, int col0, const float (&d)[COUNT],
                              Box (&boxes)[BOXES], int& next) {
 #pragma unroll
-  for (int i = 0; i < BN / BOX_COLS<Out>; ++i) {
+  for (int i = 0; i < 2 * COUNT / BOX_COLS<Out>; ++i) {
     Box& box = boxes[next];
     next = (next + 1) % BOXES;
     if (threadIdx.x % 32 == 0) tma_wait_read<BOXES - 1>();  // TMA has read what the box held …
@@ -76,16 +72,16 @@ __device__ void begin_stores(const CUtensorMap& C_map, int row0, int col0, const
 
 template <class S, class Out>
 __global__ void __launch_bounds__(THREADS, 1)
-    by_shape_kernel(const __grid_constant__ CUtensorMap A_map,
-                    const __grid_constant__ CUtensorMap B_map,
-                    const __grid_constant__ CUtensorMap C_map, int M, int N, int K) {
+    narrow_tiles_kernel(const __grid_constant__ CUtensorMap A_map,
+                        const __grid_constant__ CUtensorMap B_map,
+                        const __grid_constant__ CUtensorMap C_map, int M, int N, int K) {
   using Shared = typename S::Shared;
   constexpr int BN = S::BN, STAGES = S::STAGES, CLUSTER = S::CLUSTER, SHARE = S::SHARE;
   constexpr int GROUP = GROUP_ROWS / S::ROWS;
   extern __shared__ unsigned char memory[];
   Shared& shared = aligned_shared<Shared>(memory);
   const int down = ceil_div(M, CLUSTER * BM), across = ceil_div(N, BN);
-  const int group = threadIdx.x / WARPGROUP, rank = cluster_rank();
+  const int group = warpgroup_number(), rank = cluster_rank();
   const int first = blockIdx.x / CLUSTER, stride = gridDim.x / CLUSTER;
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
@@ -97,9 +93,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   cluster_sync();
 
   Ring<STAGES> turn;
-  if (group == 0) {  // the producer: one thread; all four warps give registers
-    give_registers<PRODUCER_REGISTERS>();
-    if (threadIdx.x < 32 && elect_one()) {
+  if (group == CONSUMERS) {  // the producer: one thread of its warp
+    if (elect_one()) {
       for (int tile = first; tile < down * across; tile += stride) {
         const Place place = place_of<GROUP>(tile, down, across);
         for (int k0 = 0; k0 < K; k0 += BK, turn.next()) {
@@ -115,8 +110,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       }
     }
   } else {
-    take_registers<CONSUMER_REGISTERS>();
-    const int m = (group - 1) * 64, warp = threadIdx.x % WARPGROUP / 32;
+    const int m = group * 64, warp = threadIdx.x % WARPGROUP / 32;
     const auto release = [&](int stage) {
       const int target = threadIdx.x % WARPGROUP;  // thread 0 tells block 0, thread 1 block 1
       if (target < CLUSTER) barrier_arrive_at(shared.empty[stage], target);
@@ -127,18 +121,19 @@ __global__ void __launch_bounds__(THREADS, 1)
       const Place place = place_of<GROUP>(tile, down, across);
       for (int k0 = 0; k0 < K; k0 += BK, turn.next()) {
         barrier_wait(shared.full[turn.stage], turn.parity);
-        begin_products<BN>(d, shared.tiles[turn.stage], m, k0 > 0);
+        begin_products(d, shared.tiles[turn.stage], m, k0 > 0);
         // Waits for all but these products, which go on while the next tile is waited for.
         wgmma_wait<1>();
         if (k0 > 0) release((turn.stage + STAGES - 1) % STAGES);
       }
       wgmma_wait<0>(d);
       release((turn.stage + STAGES - 1) % STAGES);
-      begin_stores<Out, BN>(C_map, (place.down * CLUSTER + rank) * BM + m + warp * 16,
-                            place.across * BN, d, shared.boxes[m / 16 + warp], next_box);
+      begin_stores<Out>(C_map, (place.down * CLUSTER + rank) * BM + m + warp * 16,
+                        place.across * BN, d, shared.boxes[m / 16 + warp], next_box);
     }
     if (threadIdx.x % 32 == 0) tma_wait<0>();
   }
+  __syncwarp();    // cluster_sync() is for whole warps, and some lanes had other work
   cluster_sync();  // nobody leaves while the other may still arrive at its barriers
 }
 
@@ -152,7 +147,7 @@ void launch(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
   const int m = static_cast<int>(M), n = static_cast<int>(N), k = static_cast<int>(K);
   std::visit(
       [&]<class Out>(Out* to) {
-        const auto kernel = by_shape_kernel<S, Out>;
+        const auto kernel = narrow_tiles_kernel<S, Out>;
         allow_shared_memory(kernel, S::SHARED_BYTES);
         const CUtensorMap C_map = map_of(to, M, N, 16, BOX_COLS<Out>);
         launch_clusters(kernel, S::CLUSTER, dim3(count * S::CLUSTER), dim3(THREADS),
@@ -161,49 +156,23 @@ void launch(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
       C);
 }
 
-// What a tile costs whatever its size, in columns of C that would take as long.
-constexpr int BESIDES = 32;
-
-/// How long the busiest multiprocessor works, in such columns.
-template <class S>
-int64_t work(int64_t M, int64_t N, int multiprocessors) {
-  const int64_t tiles = ceil_div(M, S::ROWS) * ceil_div(N, S::BN);
-  return ceil_div(tiles, std::max(1, multiprocessors / S::CLUSTER)) * (S::BN + BESIDES);
-}
-
 using Widest = Shape<256, 2>;
-using Wide = Shape<192, 2>;
-using Square = Shape<128, 2>;
-using Small = Shape<64, 1>;
+using Narrow = Shape<64, 1>;
 
 }  // namespace
 
-int columns_of_tile(int64_t M, int64_t N, int multiprocessors) {
-  int64_t least = work<Widest>(M, N, multiprocessors);
-  int columns = Widest::BN;
-  const auto try_shape = [&]<class S>(S) {
-    const int64_t this_one = work<S>(M, N, multiprocessors);
-    if (this_one < least) least = this_one, columns = S::BN;
-  };
-  try_shape(Wide()), try_shape(Square()), try_shape(Small());
-  return columns;
+bool wide_tiles_are_enough(int64_t M, int64_t N, int multiprocessors) {
+  const int64_t blocks = Widest::CLUSTER * ceil_div(M, Widest::ROWS) * ceil_div(N, Widest::BN);
+  return blocks > multiprocessors / 2;
 }
 
-void by_shape(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
-              Workspace workspace, cudaStream_t stream) {
-  require_sm_90a("by_shape");
+void narrow_tiles(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
+                  Workspace workspace, cudaStream_t stream) {
+  require_sm_90a("narrow_tiles");
   if (!tma_takes(product, A, B, C))
     return tensor_cores::by_shape(product, A, B, C, workspace, stream);
-  switch (columns_of_tile(product.M, product.N, multiprocessors())) {
-    case Widest::BN:
-      return launch<Widest>(product, A, B, C, stream);
-    case Wide::BN:
-      return launch<Wide>(product, A, B, C, stream);
-    case Square::BN:
-      return launch<Square>(product, A, B, C, stream);
-    default:
-      return launch<Small>(product, A, B, C, stream);
-  }
+  const bool wide = wide_tiles_are_enough(product.M, product.N, multiprocessors());
+  (wide ? launch<Widest> : launch<Narrow>)(product, A, B, C, stream);
 }
 
 }  // namespace tutorial::tiled_matmul::hopper

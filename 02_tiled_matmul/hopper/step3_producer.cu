@@ -1,22 +1,18 @@
-// Step 2 = step 1 + one thread that only loads and two warpgroups that only multiply, in a ring of
-// stages.
+// Step 3 = step 2 + a producer: one thread of another warp only loads, and nobody who multiplies
+// stops for it.
 //
 // FLOP            2·M·N·K
-// global memory   2·K·(M·N/256 + N·M/128) + E·M·N bytes
-// asked for       loads 2·K·(M·⌈N/256⌉ + N·⌈M/128⌉) bytes, stores E·M·N bytes
-// shared memory   192 KB a block: four stages of 48 KB
-// block           384 threads for 128 × 256 elements of C: a producer and two consumers
-// H200            0.193 ms at 4096³, 93 % of cuBLAS
+// global memory   as in step 1
+// asked for       loads 2·K·(M·⌈N/256⌉ + N·⌈M/64⌉) bytes, stores E·M·N bytes
+// shared memory   as in step 2
+// block           160 threads for 64 × 256 elements of C: a consumer and a producer's warp
 //
-// In step 1 the tensor cores wait for each tile. Here four tiles are on their way, and nobody stops
-// for anybody but at a stage's two barriers (barrier.cuh): consumers wait for full ones, the
+// In step 2 the whole block stops after each tile, until thread 0 may load again. Here nobody stops
+// for anybody but at a stage's two barriers (barrier.cuh): the consumer waits for full ones, the
 // producer for empty ones.
 //
-//   producer     load 0│load 1│load 2│load 3│·· empty 0 ··│load 4│ …
-//   consumer 1   ·· full 0 ··│products 0│products 1│ …           rows  0 … 63  of each tile
-//   consumer 2   ·· full 0 ··│products 0│products 1│ …           rows 64 … 127
-//
-// The two share the tile of B, so an element of it is loaded for 128 rows of C.
+//   producer   load 0│load 1│load 2│load 3│·· empty 0 ··│load 4│ …
+//   consumer   ·· full 0 ··│products 0│products 1│ …
 #include "common/kernel/tma.cuh"
 #include "common/kernel/wgmma.cuh"
 #include "hopper/launch.hpp"
@@ -25,12 +21,9 @@
 namespace tutorial::tiled_matmul::hopper {
 namespace {
 
-constexpr int CONSUMERS = 2, THREADS = (1 + CONSUMERS) * WARPGROUP;
-constexpr int BM = 64 * CONSUMERS, BN = 256;
-constexpr int STAGES = 4;  // as many as 227 KB hold
-
-// 128 of a consumer's registers are sums; the producer needs few (warpgroup.cuh has the picture).
-constexpr int PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240;
+constexpr int THREADS = WARPGROUP + 32;  // the consumer's, and the producer's warp
+constexpr int BM = 64, BN = 256;         // the widest product that one instruction makes
+constexpr int STAGES = 4;                // tiles of K that are there or on their way
 
 struct Shared {
   Tiles<BM, BN> tiles[STAGES];
@@ -38,13 +31,12 @@ struct Shared {
 };
 constexpr int SHARED_BYTES = aligned_bytes<Shared>;
 
-/// Begins d (64, BN) += 64 rows of A's tile, from row m on, · B's tile, or d = … without `add`.
-__device__ void begin_products(float (&d)[BN / 2], const Tiles<BM, BN>& tiles, int m, bool add) {
-  const WgmmaOperand a({.start = tiles.A + m * BK}),
-      b({.start = tiles.B, .leading = sizeof tiles.B[0]});
+/// Begins d (64, BN) += A's tile · B's tile, or d = … without `add`, 16 of K at a time.
+__device__ void begin_products(float (&d)[BN / 2], const Tiles<BM, BN>& tiles, bool add) {
+  const WgmmaOperand a({.start = tiles.A}), b({.start = tiles.B, .leading = sizeof tiles.B[0]});
   wgmma_fence();
 #pragma unroll
-  for (int k = 0; k < BK; k += 16)
+  for (int k = 0; k < BK; k += 16)  // of A 32 bytes further right, of B 16 rows further down
     wgmma<BN, bf16, Major::k, Major::mn>(d, a + k * 2, b + k * 128, add || k > 0);
   wgmma_commit();
 }
@@ -57,20 +49,18 @@ __global__ void __launch_bounds__(THREADS, 1)
   Shared& shared = aligned_shared<Shared>(memory);
   const int across = ceil_div(N, BN);
   const int row0 = blockIdx.x / across * BM, col0 = blockIdx.x % across * BN;
-  const int group = threadIdx.x / WARPGROUP;
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
       barrier_init(shared.full[stage], 1);
-      barrier_init(shared.empty[stage], CONSUMERS);
+      barrier_init(shared.empty[stage], 1);
     }
     barrier_init_fence();
   }
   __syncthreads();
 
   Ring<STAGES> turn;
-  if (group == 0) {  // the producer: one thread; all four warps give registers
-    give_registers<PRODUCER_REGISTERS>();
-    if (threadIdx.x < 32 && elect_one()) {
+  if (warpgroup_number() == 1) {  // the producer: one thread of its warp
+    if (elect_one()) {
       for (int k0 = 0; k0 < K; k0 += BK, turn.next()) {
         Tiles<BM, BN>& tiles = shared.tiles[turn.stage];
         Barrier& full = shared.full[turn.stage];
@@ -82,21 +72,17 @@ __global__ void __launch_bounds__(THREADS, 1)
       }
     }
   } else {
-    take_registers<CONSUMER_REGISTERS>();
-    const int m = (group - 1) * 64;
     const auto release = [&](int stage) {
-      if (threadIdx.x % WARPGROUP == 0) barrier_arrive(shared.empty[stage]);
+      if (threadIdx.x == 0) barrier_arrive(shared.empty[stage]);
     };
     float d[BN / 2];
     for (int k0 = 0; k0 < K; k0 += BK, turn.next()) {
       barrier_wait(shared.full[turn.stage], turn.parity);
-      begin_products(d, shared.tiles[turn.stage], m, k0 > 0);
-      // Waits for all but these products, which go on while the next tile is waited for.
-      wgmma_wait<1>();
-      if (k0 > 0) release((turn.stage + STAGES - 1) % STAGES);
+      begin_products(d, shared.tiles[turn.stage], k0 > 0);
+      wgmma_wait<0>(d);
+      release(turn.stage);
     }
-    wgmma_wait<0>(d);
-    store_sums(C, M, N, row0 + m, col0, d);
+    store_sums(C, M, N, row0, col0, d);
   }
 }
 

@@ -1,14 +1,14 @@
-// Step 3 = step 2 + as many blocks as multiprocessors, which take tile after tile of C, in an order
+// Step 6 = step 5 + as many blocks as multiprocessors, which take tile after tile of C, in an order
 // that the L2 cache likes.
 //
 // FLOP            2·M·N·K
-// global memory   as in step 2
+// global memory   as in step 5
 // asked for       loads 2·K·(M·⌈N/256⌉ + N·⌈M/128⌉) bytes, stores E·M·N bytes
-// shared memory   as in step 2
-// block           384 threads for several times 128 × 256 elements of C
+// shared memory   as in step 5
+// block           288 threads for several times 128 × 256 elements of C
 // H200            0.185 ms at 4096³, 98 % of cuBLAS
 //
-// In step 2 each tile begins with an empty ring and ends with nobody loading. Here the producer
+// In step 5 each tile begins with an empty ring and ends with nobody loading. Here the producer
 // knows which tile comes next, and loads it while the consumers still store this one.
 #include "common/kernel/tma.cuh"
 #include "common/kernel/wgmma.cuh"
@@ -18,13 +18,10 @@
 namespace tutorial::tiled_matmul::hopper {
 namespace {
 
-constexpr int CONSUMERS = 2, THREADS = (1 + CONSUMERS) * WARPGROUP;
+constexpr int CONSUMERS = 2, THREADS = CONSUMERS * WARPGROUP + 32;
 constexpr int BM = 64 * CONSUMERS, BN = 256;
 constexpr int STAGES = 4;  // as many as 227 KB hold
 constexpr int GROUP = 16;  // tiles of C one below the other: 2048 rows, and 8 across at a time
-
-// 128 of a consumer's registers are sums; the producer needs few (warpgroup.cuh has the picture).
-constexpr int PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240;
 
 struct Shared {
   Tiles<BM, BN> tiles[STAGES];
@@ -50,7 +47,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   extern __shared__ unsigned char memory[];
   Shared& shared = aligned_shared<Shared>(memory);
   const int down = ceil_div(M, BM), across = ceil_div(N, BN);
-  const int group = threadIdx.x / WARPGROUP;
+  const int group = warpgroup_number();
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
       barrier_init(shared.full[stage], 1);
@@ -61,9 +58,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   __syncthreads();
 
   Ring<STAGES> turn;
-  if (group == 0) {  // the producer: one thread; all four warps give registers
-    give_registers<PRODUCER_REGISTERS>();
-    if (threadIdx.x < 32 && elect_one()) {
+  if (group == CONSUMERS) {  // the producer: one thread of its warp
+    if (elect_one()) {
       for (int tile = blockIdx.x; tile < down * across; tile += gridDim.x) {
         const Place place = place_of<GROUP>(tile, down, across);
         for (int k0 = 0; k0 < K; k0 += BK, turn.next()) {
@@ -78,8 +74,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       }
     }
   } else {
-    take_registers<CONSUMER_REGISTERS>();
-    const int m = (group - 1) * 64;
+    const int m = group * 64;
     const auto release = [&](int stage) {
       if (threadIdx.x % WARPGROUP == 0) barrier_arrive(shared.empty[stage]);
     };

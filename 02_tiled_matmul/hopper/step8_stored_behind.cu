@@ -1,10 +1,10 @@
-// Step 5 = step 4 + TMA stores C while the next tile is multiplied.
+// Step 8 = step 7 + TMA stores C while the next tile is multiplied.
 //
 // FLOP            2·M·N·K
-// global memory   as in step 4
+// global memory   as in step 7
 // asked for       loads 2·K·(M·⌈N/256⌉ + N·⌈M/256⌉) bytes, stores E·M·N bytes
 // shared memory   224 KB a block: four stages of 48 KB, and 4 KB a consumer's warp for C
-// block           384 threads for several times 128 × 256 elements of C; a cluster is two blocks
+// block           288 threads for several times 128 × 256 elements of C; a cluster is two blocks
 // H200            0.181 ms at 4096³, 99 % of cuBLAS
 //
 // A lane's sums lie all over 16 rows of C. A warp writes 128 bytes of each row into a box in shared
@@ -19,7 +19,7 @@
 namespace tutorial::tiled_matmul::hopper {
 namespace {
 
-constexpr int CONSUMERS = 2, THREADS = (1 + CONSUMERS) * WARPGROUP;
+constexpr int CONSUMERS = 2, THREADS = CONSUMERS * WARPGROUP + 32;
 constexpr int BM = 64 * CONSUMERS, BN = 256;
 constexpr int STAGES = 4;   // as many as 227 KB hold
 constexpr int CLUSTER = 2;  // blocks, whose tiles of C lie one below the other
@@ -27,9 +27,6 @@ constexpr unsigned EVERY_BLOCK = (1u << CLUSTER) - 1;
 constexpr int SHARE = BK / CLUSTER;  // of the rows of B's tile, a block's
 constexpr int GROUP = 8;             // pairs of tiles one below the other: 2048 rows, as before
 constexpr int BOXES = 2;             // of a warp: it fills one while the other is copied
-
-// 128 of a consumer's registers are sums; the producer needs few (warpgroup.cuh has the picture).
-constexpr int PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240;
 
 struct Shared {
   Tiles<BM, BN> tiles[STAGES];
@@ -49,12 +46,12 @@ __device__ void begin_products(float (&d)[BN / 2], const Tiles<BM, BN>& tiles, i
   wgmma_commit();
 }
 
-/// A warp's sums (16, BN), whose first element is C[row0][col0], by way of its boxes.
-template <class Out>
-__device__ void begin_stores(const CUtensorMap& C_map, int row0, int col0, const float (&d)[BN / 2],
+/// A warp's sums (16, 2·COUNT), whose first element is C[row0][col0], by way of its boxes.
+template <class Out, int COUNT>
+__device__ void begin_stores(const CUtensorMap& C_map, int row0, int col0, const float (&d)[COUNT],
                              Box (&boxes)[BOXES], int& next) {
 #pragma unroll
-  for (int i = 0; i < BN / BOX_COLS<Out>; ++i) {
+  for (int i = 0; i < 2 * COUNT / BOX_COLS<Out>; ++i) {
     Box& box = boxes[next];
     next = (next + 1) % BOXES;
     if (threadIdx.x % 32 == 0) tma_wait_read<BOXES - 1>();  // TMA has read what the box held …
@@ -77,7 +74,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   extern __shared__ unsigned char memory[];
   Shared& shared = aligned_shared<Shared>(memory);
   const int down = ceil_div(M, CLUSTER * BM), across = ceil_div(N, BN);
-  const int group = threadIdx.x / WARPGROUP, rank = cluster_rank();
+  const int group = warpgroup_number(), rank = cluster_rank();
   const int first = blockIdx.x / CLUSTER, stride = gridDim.x / CLUSTER;
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; ++stage) {
@@ -89,9 +86,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   cluster_sync();
 
   Ring<STAGES> turn;
-  if (group == 0) {  // the producer: one thread; all four warps give registers
-    give_registers<PRODUCER_REGISTERS>();
-    if (threadIdx.x < 32 && elect_one()) {
+  if (group == CONSUMERS) {  // the producer: one thread of its warp
+    if (elect_one()) {
       for (int tile = first; tile < down * across; tile += stride) {
         const Place place = place_of<GROUP>(tile, down, across);
         for (int k0 = 0; k0 < K; k0 += BK, turn.next()) {
@@ -107,8 +103,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       }
     }
   } else {
-    take_registers<CONSUMER_REGISTERS>();
-    const int m = (group - 1) * 64, warp = threadIdx.x % WARPGROUP / 32;
+    const int m = group * 64, warp = threadIdx.x % WARPGROUP / 32;
     const auto release = [&](int stage) {
       const int target = threadIdx.x % WARPGROUP;  // thread 0 tells block 0, thread 1 block 1
       if (target < CLUSTER) barrier_arrive_at(shared.empty[stage], target);
@@ -131,6 +126,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     if (threadIdx.x % 32 == 0) tma_wait<0>();
   }
+  __syncwarp();    // cluster_sync() is for whole warps, and some lanes had other work
   cluster_sync();  // nobody leaves while the other may still arrive at its barriers
 }
 
