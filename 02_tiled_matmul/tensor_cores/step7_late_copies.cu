@@ -1,20 +1,16 @@
-// Step 9 = step 8 + narrower copies where rows do not begin at multiples of 16 bytes.
+// Step 7 = step 6 + copies begin two quarters of a tile after the barrier, and not just after it.
 //
 // FLOP            2·M·N·K
 // global memory   as in step 5
 // asked for       loads 2·K·(M·⌈N/256⌉ + N·⌈M/128⌉) bytes, stores E·M·N bytes
 // shared memory   as in step 5
 // block           256 threads for 128 × 256 elements of C
-// H200            0.288 ms at 4096³, 62 % of cuBLAS
-#include <algorithm>
-
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/mma.cuh"
 #include "tensor_cores/bf16_tile.cuh"
 #include "tensor_cores/launch_checks.hpp"
-#include "tensor_cores/tile_order.cuh"
-#include "tensor_cores/wide_store.cuh"
+#include "tensor_cores/products.cuh"
 
 namespace tutorial::tiled_matmul::tensor_cores {
 namespace {
@@ -24,36 +20,19 @@ constexpr int WM = 64, WN = 64;    // … and a warp's: 128 sums a thread, half 
 constexpr int BK = 64;             // elements of K at a time: 48 KB for both tiles
 constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
 
-constexpr int GROUP = 8;  // tiles of C one below the other that come one after the other
-
 using TileA = Swizzled<BM, BK>;
 using TileB = Swizzled<BK, BN>;
 constexpr int STAGE = TileA::SIZE + TileB::SIZE;
 using ThreeStages = Stages<3, STAGE>;  // 144 of 227 KB
 using TwoStages = Stages<2, STAGE>;    // 96 of 99 KB
 
-/// sum += a·b, to and fro: from one product to the next a or b stays.
-__device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const uint32_t (&a)[WM / 16][4],
-                         const uint32_t (&b)[WN / 16][4]) {
-#pragma unroll
-  for (int i = 0; i < WM / 16; ++i) {
-#pragma unroll
-    for (int j = 0; j < WN / 8; ++j) {
-      const int turn = i % 2 == 0 ? j : WN / 8 - 1 - j;
-      mma_m16n8k16<bf16>(sum[i][turn], a[i], b[turn / 2][turn % 2 * 2],
-                         b[turn / 2][turn % 2 * 2 + 1]);
-    }
-  }
-}
-
 template <int STAGES, int WIDTH, class Out>
 __global__ void __launch_bounds__(THREADS, 1)
-    narrow_copies_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,
-                         bool aligned_c) {
+    late_copies_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K) {
   extern __shared__ uint4 shared[];
   bf16* const tiles = reinterpret_cast<bf16*>(shared);  // (STAGES, STAGE): of A, and behind it of B
-  const Place place = place_of<GROUP>(int64_t{blockIdx.x}, ceil_div(M, BM), ceil_div(N, BN));
-  const int64_t row0 = place.down * BM, col0 = place.across * BN;
+  const int64_t across = ceil_div(N, BN);               // blocks side by side
+  const int64_t row0 = blockIdx.x / across * BM, col0 = blockIdx.x % across * BN;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int m = warp / WARPS_N * WM, n = warp % WARPS_N * WN;  // the warp's tile in the block's
 
@@ -75,20 +54,14 @@ __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads();  // … and all threads', and nobody reads the stage before it any more
   };
   uint32_t a[2][WM / 16][4], b[2][WN / 16][4];  // for these products, and for the next ones
-  // Where the rows begin that this lane points to, from the first tile on: 16 rows further down
-  // chunks change places in the same way.
-  int from_a[BK / 16], from_b[WN / 16];
-#pragma unroll
-  for (int k = 0; k < BK; k += 16) from_a[k / 16] = TileA::at(m + lane % 16, k + lane / 16 * 8);
-#pragma unroll
-  for (int j = 0; j < WN / 16; ++j)
-    from_b[j] = TileA::SIZE + TileB::at(lane % 16, n + 16 * j + lane / 16 * 8);
   const auto read_fragments = [&](int which, int stage, int k) {
-    const bf16* const from = tiles + stage * STAGE;
+    const bf16 *As = tiles + stage * STAGE, *Bs = As + TileA::SIZE;
 #pragma unroll
-    for (int i = 0; i < WM / 16; ++i) ldmatrix(a[which][i], from + from_a[k / 16] + 16 * i * BK);
+    for (int i = 0; i < WM / 16; ++i)
+      ldmatrix(a[which][i], &As[TileA::at(m + 16 * i + lane % 16, k + lane / 16 * 8)]);
 #pragma unroll
-    for (int j = 0; j < WN / 16; ++j) ldmatrix_trans(b[which][j], from + from_b[j] + k * BN);
+    for (int j = 0; j < WN / 16; ++j)
+      ldmatrix_trans(b[which][j], &Bs[TileB::at(k + lane % 16, n + 16 * j + lane / 16 * 8)]);
   };
 
   for (int s = 0; s < STAGES - 1; ++s) begin_copies(s, s * BK);
@@ -115,33 +88,26 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     stage = next;
   }
-  __syncthreads();  // nobody reads the tiles any more
-  static_assert(THREADS / 32 * STAGED<WN / 8> * sizeof(float) <= Stages<STAGES, STAGE>::BYTES);
-  store_wide(C, M, N, row0 + m, col0 + n, sum,
-             reinterpret_cast<Out*>(shared) + warp * STAGED<WN / 8>, aligned_c);
+  store_sums(C, M, N, row0 + m, col0 + n, sum);
 }
 
 }  // namespace
 
-// The rule: the widest copies that the rows of A and of B both allow, of 16, 8 or 4 bytes. Where an
-// odd number of elements lies in a row, no copy is asynchronous: step 4's loads, an element at a
-// time.
-void narrow_copies(const Bf16Product& product, const bf16* A, const bf16* B, Output C, Workspace,
-                   cudaStream_t stream) {
-  require_device("narrow_copies", TwoStages::BYTES);
+// The 16-byte path if the rows of A and of B both allow it, else an element at a time.
+void late_copies(const Bf16Product& product, const bf16* A, const bf16* B, Output C, Workspace,
+                 cudaStream_t stream) {
+  require_device("late_copies", TwoStages::BYTES);
   const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
-  const int width = std::min(copy_width(A, K), copy_width(B, N));
+  const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
   with_first_that_fits<ThreeStages, TwoStages>(shared_memory_limit(), [&]<class R>() {
     std::visit(
         [&]<class Out>(Out* to) {
-          const auto kernel = width == 8   ? narrow_copies_kernel<R::STAGES, 8, Out>
-                              : width == 4 ? narrow_copies_kernel<R::STAGES, 4, Out>
-                              : width == 2 ? narrow_copies_kernel<R::STAGES, 2, Out>
-                                           : narrow_copies_kernel<R::STAGES, 1, Out>;
+          const auto kernel = aligned ? late_copies_kernel<R::STAGES, CHUNK, Out>
+                                      : late_copies_kernel<R::STAGES, 1, Out>;
           allow_shared_memory(kernel, R::BYTES);
-          kernel<<<blocks, THREADS, R::BYTES, stream>>>(A, B, to, M, N, K, rows_are_aligned(to, N));
+          kernel<<<blocks, THREADS, R::BYTES, stream>>>(A, B, to, M, N, K);
         },
         C);
   });

@@ -1,13 +1,11 @@
-// Step 10 = step 9 + rows that are not aligned are first copied into rows that are.
+// Step 12 = step 11 + rows of A and B may begin further apart than they are long: leading
+// dimensions.
 //
 // FLOP            2·M·N·K
-// global memory   as in step 5, and before it 4·K·(M + N) bytes for the copies
-// asked for by pad_rows  loads 2·K·(PA·M + PB·N) bytes, stores 2·(PA·M·LDA + PB·K·LDB) bytes
-// asked for       loads 2·(M·LDA·⌈N/256⌉ + K·LDB·⌈M/128⌉) bytes, stores E·M·N bytes
-// workspace       2·(PA·M·LDA + PB·K·LDB) bytes for the copies
+// global memory   as in step 5
+// asked for       loads 2·K·(M·⌈N/256⌉ + N·⌈M/128⌉) bytes, stores E·M·N bytes
 // shared memory   as in step 5
-// block           256 threads for 128 × 256 elements of C, or for a row
-// H200            0.441 ms at 4095×4097×4093, 199 % of cuBLAS
+// block           256 threads for 128 × 256 elements of C
 #include <algorithm>
 
 #include "common/kernel/check.hpp"
@@ -15,7 +13,7 @@
 #include "common/kernel/mma.cuh"
 #include "tensor_cores/bf16_tile.cuh"
 #include "tensor_cores/launch_checks.hpp"
-#include "tensor_cores/operands.hpp"
+#include "tensor_cores/products.cuh"
 #include "tensor_cores/tile_order.cuh"
 #include "tensor_cores/wide_store.cuh"
 
@@ -35,24 +33,10 @@ constexpr int STAGE = TileA::SIZE + TileB::SIZE;
 using ThreeStages = Stages<3, STAGE>;  // 144 of 227 KB
 using TwoStages = Stages<2, STAGE>;    // 96 of 99 KB
 
-/// sum += a·b, to and fro: from one product to the next a or b stays.
-__device__ void multiply(float (&sum)[WM / 16][WN / 8][4], const uint32_t (&a)[WM / 16][4],
-                         const uint32_t (&b)[WN / 16][4]) {
-#pragma unroll
-  for (int i = 0; i < WM / 16; ++i) {
-#pragma unroll
-    for (int j = 0; j < WN / 8; ++j) {
-      const int turn = i % 2 == 0 ? j : WN / 8 - 1 - j;
-      mma_m16n8k16<bf16>(sum[i][turn], a[i], b[turn / 2][turn % 2 * 2],
-                         b[turn / 2][turn % 2 * 2 + 1]);
-    }
-  }
-}
-
 template <int STAGES, int WIDTH, class Out>
 __global__ void __launch_bounds__(THREADS, 1)
-    padded_rows_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,
-                       int64_t lda, int64_t ldb, bool aligned_c) {
+    leading_dimensions_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,
+                              int64_t lda, int64_t ldb, bool aligned_c) {
   extern __shared__ uint4 shared[];
   bf16* const tiles = reinterpret_cast<bf16*>(shared);  // (STAGES, STAGE): of A, and behind it of B
   const Place place = place_of<GROUP>(int64_t{blockIdx.x}, ceil_div(M, BM), ceil_div(N, BN));
@@ -124,82 +108,26 @@ __global__ void __launch_bounds__(THREADS, 1)
              reinterpret_cast<Out*>(shared) + warp * STAGED<WN / 8>, aligned_c);
 }
 
-/// A matrix (rows, cols) to copy into rows that begin ld elements apart.
-struct Padding {
-  const bf16* from;
-  bf16* to;
-  int64_t rows, cols, ld;
-
-  int64_t size() const { return rows * ld; }  // of the copy
-};
-__global__ void pad_rows(Padding a, Padding b) {
-  for (int64_t block = blockIdx.x; block < a.rows + b.rows; block += gridDim.x) {
-    const Padding x = block < a.rows ? a : b;
-    const int64_t row = block < a.rows ? block : block - a.rows;
-    for (int64_t col = threadIdx.x; col < x.ld; col += blockDim.x)
-      x.to[row * x.ld + col] = col < x.cols ? x.from[row * x.cols + col] : bf16(0.0f);
-  }
-}
-constexpr int64_t MAX_ROWS_AT_ONCE = 4096;  // more blocks than a GPU runs at once
-
-/// How X is to be copied, to a place that is not known yet. No row is, where rows are aligned.
-Padding padding_of(const bf16* X, int64_t rows, int64_t cols) {
-  return {.from = X,
-          .to = nullptr,
-          .rows = rows_are_aligned(X, cols) ? 0 : rows,
-          .cols = cols,
-          .ld = ceil_div(cols, CHUNK) * CHUNK};
-}
-
 }  // namespace
 
-// Measured on an H200: products of rows with 2, 4 and 8 aligned bytes run at 0.17, 0.42 and 0.57 of
-// the rate of aligned ones. An element that is copied must be used so often that this is worth it.
-bool copies_pay(const Bf16Product& product, const bf16* A, const bf16* B) {
-  const int width = std::min(copy_width(A, product.K), copy_width(B, product.N));
-  return width < CHUNK && std::min(product.M, product.N) >= 128 * width && product.K > 0;
-}
-
-int64_t workspace_bytes(const Bf16Product& product, const bf16* A, const bf16* B) {
-  if (!copies_pay(product, A, B)) return 0;
-  return Workspace::bytes_of<bf16>(padding_of(A, product.M, product.K).size()) +
-         Workspace::bytes_of<bf16>(padding_of(B, product.K, product.N).size());
-}
-
-bool are_copied(const Bf16Product& product, const bf16* A, const bf16* B, Workspace workspace) {
-  return copies_pay(product, A, B) && workspace.bytes >= workspace_bytes(product, A, B);
-}
-
-Operands aligned_operands(const Bf16Product& product, const bf16* A, const bf16* B,
-                          Workspace workspace, cudaStream_t stream) {
-  if (!are_copied(product, A, B, workspace))
-    return {.A = A, .B = B, .lda = product.K, .ldb = product.N};
-  Padding a = padding_of(A, product.M, product.K), b = padding_of(B, product.K, product.N);
-  a.to = workspace.take<bf16>(a.size()), b.to = workspace.take<bf16>(b.size());
-  pad_rows<<<std::min(a.rows + b.rows, MAX_ROWS_AT_ONCE), THREADS, 0, stream>>>(a, b);
-  CUDA_CHECK_LAUNCH();
-  return {.A = a.rows > 0 ? a.to : A, .B = b.rows > 0 ? b.to : B, .lda = a.ld, .ldb = b.ld};
-}
-
-// The rule: rows that are not aligned are copied where each element is used often enough, else
-// step 9's narrower copies bring them.
-void padded_rows(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
-                 Workspace workspace, cudaStream_t stream) {
-  require_device("padded_rows", TwoStages::BYTES);
+// The rule for copies is step 11's, with leading dimensions in place of the numbers of columns.
+void leading_dimensions(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
+                        Workspace, cudaStream_t stream) {
+  require_device("leading_dimensions", TwoStages::BYTES);
   const int64_t M = product.M, N = product.N, K = product.K;
+  const int64_t lda = K, ldb = N;  // A and B have no gaps
   if (M == 0 || N == 0) return;
-  const Operands x = aligned_operands(product, A, B, workspace, stream);
-  const int width = std::min(copy_width(x.A, x.lda), copy_width(x.B, x.ldb));
+  const int width = std::min(copy_width(A, lda), copy_width(B, ldb));
   const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
   with_first_that_fits<ThreeStages, TwoStages>(shared_memory_limit(), [&]<class R>() {
     std::visit(
         [&]<class Out>(Out* to) {
-          const auto kernel = width == 8   ? padded_rows_kernel<R::STAGES, 8, Out>
-                              : width == 4 ? padded_rows_kernel<R::STAGES, 4, Out>
-                              : width == 2 ? padded_rows_kernel<R::STAGES, 2, Out>
-                                           : padded_rows_kernel<R::STAGES, 1, Out>;
+          const auto kernel = width == 8   ? leading_dimensions_kernel<R::STAGES, 8, Out>
+                              : width == 4 ? leading_dimensions_kernel<R::STAGES, 4, Out>
+                              : width == 2 ? leading_dimensions_kernel<R::STAGES, 2, Out>
+                                           : leading_dimensions_kernel<R::STAGES, 1, Out>;
           allow_shared_memory(kernel, R::BYTES);
-          kernel<<<blocks, THREADS, R::BYTES, stream>>>(x.A, x.B, to, M, N, K, x.lda, x.ldb,
+          kernel<<<blocks, THREADS, R::BYTES, stream>>>(A, B, to, M, N, K, lda, ldb,
                                                         rows_are_aligned(to, N));
         },
         C);
