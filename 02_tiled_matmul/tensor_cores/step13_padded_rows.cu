@@ -36,6 +36,7 @@ constexpr int STAGE = TileA::SIZE + TileB::SIZE;
 using ThreeStages = Stages<3, STAGE>;  // 144 of 227 KB
 using TwoStages = Stages<2, STAGE>;    // 96 of 99 KB
 
+/// Rows of A and B begin lda and ldb elements apart. What is behind a row of A are zeros.
 template <int STAGES, int WIDTH, class Out>
 __global__ void __launch_bounds__(THREADS, 1)
     padded_rows_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,

@@ -36,6 +36,7 @@ struct BlockTile {
   static constexpr int BYTES = STAGES * STAGE * sizeof(bf16);
 };
 
+/// Rows of A and B begin lda and ldb elements apart. What is behind a row of A are zeros.
 template <class T, int WIDTH, class Out>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
     small_tiles_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,

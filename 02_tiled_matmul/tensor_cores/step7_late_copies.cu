@@ -1,4 +1,4 @@
-// Step 7 = step 6 + copies begin two quarters of a tile after the barrier, and not just after it.
+// Step 7 = step 6 + copies begin with the second quarter of a tile, not before the first.
 //
 // FLOP            2·M·N·K
 // global memory   as in step 5
