@@ -116,21 +116,6 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS_PER_SM)
              reinterpret_cast<Out*>(shared) + warp * STAGED<WN / 8>, aligned_c);
 }
 
-template <class T, class Out>
-void launch(const Bf16Product& product, const Operands& x, Out* C, cudaStream_t stream) {
-  const int64_t M = product.M, N = product.N, K = product.K;
-  const int width = std::min(copy_width(x.A, x.lda), copy_width(x.B, x.ldb));
-  const auto kernel = width == 8   ? small_tiles_kernel<T, 8, Out>
-                      : width == 4 ? small_tiles_kernel<T, 4, Out>
-                      : width == 2 ? small_tiles_kernel<T, 2, Out>
-                                   : small_tiles_kernel<T, 1, Out>;
-  allow_shared_memory(kernel, T::BYTES);
-  const int64_t blocks = ceil_div(M, T::BM) * ceil_div(N, T::BN);
-  kernel<<<blocks, T::THREADS, T::BYTES, stream>>>(x.A, x.B, C, M, N, K, x.lda, x.ldb,
-                                                   rows_are_aligned(C, N));
-  CUDA_CHECK_LAUNCH();
-}
-
 using Large = BlockTile<128, 256, 64, 64, 3, 1>;      // step 5's …
 using TwoStages = BlockTile<128, 256, 64, 64, 2, 1>;  // … and where a block has 99 KB
 using Small = BlockTile<64, 128, 64, 32, 4, 2>;
@@ -146,17 +131,29 @@ bool large_tiles_are_few(int64_t M, int64_t N, int multiprocessors) {
 void small_tiles(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
                  Workspace workspace, cudaStream_t stream) {
   require_device("small_tiles", Small::BYTES);
-  const int64_t M = product.M, N = product.N;
+  const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const Operands x = aligned_operands(product, A, B, workspace, stream);
-  std::visit(
-      [&](auto* to) {
-        if (large_tiles_are_few(M, N, multiprocessors()))
-          return launch<Small>(product, x, to, stream);
-        with_first_that_fits<Large, TwoStages>(
-            shared_memory_limit(), [&]<class T>() { launch<T>(product, x, to, stream); });
-      },
-      C);
+  const int width = std::min(copy_width(x.A, x.lda), copy_width(x.B, x.ldb));
+  const auto launch = [&]<class T>() {
+    const int64_t blocks = ceil_div(M, T::BM) * ceil_div(N, T::BN);
+    std::visit(
+        [&]<class Out>(Out* to) {
+          const auto kernel = width == 8   ? small_tiles_kernel<T, 8, Out>
+                              : width == 4 ? small_tiles_kernel<T, 4, Out>
+                              : width == 2 ? small_tiles_kernel<T, 2, Out>
+                                           : small_tiles_kernel<T, 1, Out>;
+          allow_shared_memory(kernel, T::BYTES);
+          kernel<<<blocks, T::THREADS, T::BYTES, stream>>>(x.A, x.B, to, M, N, K, x.lda, x.ldb,
+                                                           rows_are_aligned(to, N));
+        },
+        C);
+  };
+  if (large_tiles_are_few(M, N, multiprocessors()))
+    launch.operator()<Small>();
+  else
+    with_first_that_fits<Large, TwoStages>(shared_memory_limit(), launch);
+  CUDA_CHECK_LAUNCH();
 }
 
 }  // namespace tutorial::tiled_matmul::tensor_cores
