@@ -1,4 +1,4 @@
-// Step 4 = step 3 + copies spread over the products of a tile, and no test in the loop.
+// Step 5 = step 4 + the first tiles are the short ones: no copy in the loop asks where K ends.
 //
 // FLOP            2·M·N·K
 // global memory   as in step 2: 3·M·N·K / 64 + 4·M·N bytes, 43 FLOP a byte
@@ -6,9 +6,6 @@
 //                 edge is brought whole)
 // shared memory   24.3 KB a block; a product reads 3/16 float on average, as in step 2
 // block           256 threads for 128 × 256 elements of C
-// H200            2.59 ms at 4096³, 104 % of cuBLAS
-#include <type_traits>
-
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/vector4.cuh"
@@ -44,8 +41,8 @@ __device__ void multiply(float (&sum)[TM][TN], const float (&a)[TM], const float
 
 template <bool ALIGNED_B, bool ALIGNED_C>
 __global__ void __launch_bounds__(THREADS, T::BLOCKS_PER_SM)
-    spread_copies_kernel(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                         float alpha, float beta) {
+    short_tile_first_kernel(const float* A, const float* B, float* C, int64_t M, int64_t N,
+                            int64_t K, float alpha, float beta) {
   alignas(16) __shared__ float As[2][BK][BM + PAD];  // two of each: one that comes, one in use
   alignas(16) __shared__ float Bs[2][BK][BN];
   const int64_t across = ceil_div(N, BN);  // blocks side by side
@@ -72,56 +69,50 @@ __global__ void __launch_bounds__(THREADS, T::BLOCKS_PER_SM)
     for (int j = 0; j < TN; j += 4) load4(&b[which][j], &Bs[buffer][k][n + j * T::LANES_N]);
   };
 
-  // The tiles at the start hold what is left of K when whole tiles are taken from its end: so all
-  // others are whole, and the loop below has no test for it.
   using CopiesOfTile = Copies<T, ALIGNED_B ? 4 : 1>;
-  constexpr int PER_K = 4 * CopiesOfTile::COUNT / BK;  // with each k: all in a tile's first quarter
   CopiesOfTile copies(A, B, M, K, N, row0, col0, &As[0][0][0], &Bs[0][0][0]);
+  const auto begin_copies = [&](int buffer, int depth) {
+#pragma unroll
+    for (int c = 0; c < CopiesOfTile::COUNT; ++c) copies.begin(c, buffer, depth);
+    copies.advance(depth);
+  };
+
+  // The tiles at the start hold what is left of K when whole tiles are taken from its end: so all
+  // others are whole, and the copies in the loop below have no test for it.
   const int64_t tiles = ceil_div(K, BK);
   if (tiles > 0) {
-    const int depth = static_cast<int>(K - (tiles - 1) * BK);
-#pragma unroll
-    for (int c = 0; c < CopiesOfTile::COUNT; ++c) copies.begin(c, 0, depth);
-    copies.advance(depth);
+    begin_copies(0, static_cast<int>(K - (tiles - 1) * BK));
     wait_for_copies();
     read_fragments(0, 0, 0);
   }
-  // The products of one pair of tiles, whose first elements were read already. While there are more
-  // to come, they are copied into the other buffer; the last pair has its own code, without tests.
-  const auto multiply_tiles = [&](int buffer, auto more_tiles) {
-    constexpr bool MORE = decltype(more_tiles)::value;
+  int buffer = 0;
+  for (int64_t tile = 1; tile <= tiles; ++tile, buffer = 1 - buffer) {
+    const bool more_tiles = tile < tiles;
+    if (more_tiles) begin_copies(1 - buffer, BK);
 #pragma unroll
     for (int k = 0; k < BK; ++k) {
       // Before the last products the next tiles must have come: their first elements are read now.
-      if (k == BK - 1 && MORE) {
+      if (k == BK - 1 && more_tiles) {
         wait_for_copies();
-        copies.advance();
         read_fragments(0, 1 - buffer, 0);
       }
       if (k < BK - 1) read_fragments((k + 1) % 2, buffer, k + 1);
-#pragma unroll  // a few copies with each k: all at once, they would keep the arithmetic waiting
-      for (int c = k * PER_K; MORE && c < CopiesOfTile::COUNT && c < (k + 1) * PER_K; ++c)
-        copies.begin(c, 1 - buffer);
       multiply(sum, a[k % 2], b[k % 2]);
     }
-  };
-  int buffer = 0;
-  for (int64_t tile = 1; tile < tiles; ++tile, buffer = 1 - buffer)
-    multiply_tiles(buffer, std::true_type());
-  if (tiles > 0) multiply_tiles(buffer, std::false_type());
+  }
   store<T, ALIGNED_C>(C, M, N, row0 + m, col0 + n, sum, alpha, beta);
 }
 
 }  // namespace
 
 // B and C each take the 16-byte path if they can; A's elements go one by one whatever its address.
-void spread_copies(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
-                   float alpha, float beta) {
+void short_tile_first(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
+                      float alpha, float beta) {
   if (M == 0 || N == 0) return;
   if (alpha == 0) K = 0;  // as in SGEMM: what A and B hold does not matter
-  constexpr decltype(&spread_copies_kernel<true, true>) kernels[2][2] = {
-      {spread_copies_kernel<false, false>, spread_copies_kernel<false, true>},
-      {spread_copies_kernel<true, false>, spread_copies_kernel<true, true>}};
+  constexpr decltype(&short_tile_first_kernel<true, true>) kernels[2][2] = {
+      {short_tile_first_kernel<false, false>, short_tile_first_kernel<false, true>},
+      {short_tile_first_kernel<true, false>, short_tile_first_kernel<true, true>}};
   const auto kernel = kernels[rows_are_aligned(B, N)][rows_are_aligned(C, N)];
   // The blocks stand in one row: it may be as long as it likes, unlike a grid's y.
   kernel<<<T::blocks(M, N), THREADS>>>(A, B, C, M, N, K, alpha, beta);
