@@ -1,7 +1,7 @@
-// Step 4 = step 3 + a sorted list of the best for each row, and a buffer before it.
+// Step 7 = step 6 + a buffer before each row's list, which is merged when it is half full.
 //
 // FLOP            2·M·N·D for the products, 3·M·(k + 6)·D in double for the second look
-// global memory   as in step 3, and the lists: 8·(k + 6) bytes for each row of a share
+// global memory   as in step 4, and the lists: 8·(k + 6) bytes for each row of a share
 // asked for       loads 12288·(⌈D/8⌉·⌈M/128⌉·⌈N/256⌉ + blocks) + 32·near·N·⌈M/128⌉ bytes,
 //                 stores 8·c·lists bytes, for lists of c keys; near is 1 for distances, else 0
 // shared memory   59 KB a block, and 1 KB for each key of a list, if there is so much
@@ -137,7 +137,8 @@ void k_best(const Search& s, const float* A, const float* B, float* out, float* 
       packed, is_distance ? scratch.norms : nullptr, is_distance ? -2.0f : 1.0f, lists, parts,
       listed, is_room, s.M, static_cast<int>(s.N));
   CUDA_CHECK_LAUNCH();
-  finish(s, packed, A, B, parts, listed, out, values, scratch, stream);
+  finish(s, A, B, parts, listed, out, values, scratch, stream);
+  if (is_distance) scan_doubtful(s, packed, A, B, out, values, scratch, stream);
 }
 
 }  // namespace tutorial::masked_bmm::nearest

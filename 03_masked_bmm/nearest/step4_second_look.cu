@@ -1,5 +1,4 @@
-// Step 3 = step 2 + distances: |a - b|² = |a|² + |b|² - 2·a·b, and an exact second look at the two
-// points of which this is smallest.
+// Step 4 = step 3 + the two best of each row, looked at exactly: the second one proves the first.
 //
 // FLOP            2·M·N·D for the products, 6·M·D in double for the second look
 // global memory   4·(M + N)·D bytes and the packed ones, 4·N for |b|², some 100·M for the rest
@@ -29,16 +28,16 @@ __global__ void __launch_bounds__(THREADS)
   const int me = threadIdx.x;
   for (Share share(pieces, packed); !share.is_over(); share.step()) {
     if (share.begins_strip(packed) && me < BM) two[me][0] = two[me][1] = NOTHING, low[me] = NAN;
-    float sum[TM][TN], norm[TN];
+    float sum[TM][TN];
     share.multiply(sum);
     const int col0 = share.first_col();
 #pragma unroll
-    for (int j = 0; j < TN; ++j)
-      norm[j] = col0 + col_of(j) < N ? norms[col0 + col_of(j)] : NAN;  // NaN never wins
+    for (int j = 0; j < TN; ++j) {
+      const int col = col0 + col_of(j);
+      const float norm = col < N ? norms[col] : NAN;  // NaN never wins
 #pragma unroll
-    for (int i = 0; i < TM; ++i)
-#pragma unroll
-      for (int j = 0; j < TN; ++j) sum[i][j] = norm[j] - 2 * sum[i][j];  // |a|² is the row's
+      for (int i = 0; i < TM; ++i) sum[i][j] = norm - 2 * sum[i][j];  // |a|² is the row's
+    }
     const unsigned rows = rows_to_look_at<false>(sum, low);
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
@@ -75,7 +74,8 @@ void second_look(const Search& s, const float* A, const float* B, float* out, fl
   second_look_kernel<<<packed.blocks, THREADS, 0, stream>>>(packed, scratch.norms, keys, s.M,
                                                             static_cast<int>(s.N));
   CUDA_CHECK_LAUNCH();
-  finish(s, packed, A, B, 1, 2, out, values, scratch, stream);
+  finish(s, A, B, /*parts=*/1, /*listed=*/2, out, values, scratch, stream);
+  scan_doubtful(s, packed, A, B, out, values, scratch, stream);
 }
 
 }  // namespace tutorial::masked_bmm::nearest
