@@ -19,10 +19,12 @@ struct Shared {
   float limit[BM];  // and its value
 };
 
-/// Puts a key into a sorted list: whoever loses at one place is tried at the next.
-__device__ void keep(Key* list, int listed, Key key) {
+/// Puts a key into a sorted list: whoever loses at one place is tried at the next. Has it a place?
+__device__ bool keep(Key* list, int listed, Key key) {
+  if (key >= atomicMin(&list[listed - 1], NOTHING)) return false;  // reads: others may be at work
   for (int place = 0; place < listed && key != NOTHING; ++place)
     key = max(atomicMin(&list[place], key), key);
+  return true;
 }
 
 /// What counts is scale·a·b + norm; without norms they are 0. `lists` are (M, listed), all NOTHING
@@ -59,7 +61,7 @@ __global__ void __launch_bounds__(THREADS)
         const int place = first_place(sum[i], mine);
         const Key key = key_of(mine, col0 + col_of(place));
         if (mine != mine || key >= shared.last[row_of(i)]) break;
-        keep(list_of(row_of(i)), listed, key);
+        if (!keep(list_of(row_of(i)), listed, key)) break;
         take_out(sum[i], place);
       }
     }
