@@ -6,8 +6,9 @@ namespace tutorial::tiled_matmul::hopper {
 
 std::vector<Asked> narrow_tiles_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
                                      Workspace workspace, cudaStream_t stream) {
-  const bool wide = wide_tiles_are_enough(s.M, s.N, multiprocessors());
-  return (wide ? by_tma_tiles<256, 256> : by_tma_tiles<128, 64>)(s, A, B, C, workspace, stream);
+  if (wide_tiles_are_enough(s.M, s.N, multiprocessors()))
+    return by_tma_tiles<256, 256>(s, A, B, C, workspace, stream);
+  return by_tma_tiles<128, 64>(s, A, B, C, workspace, stream);
 }
 
 std::vector<Asked> by_shape_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,

@@ -1,5 +1,4 @@
-// Step 2 = step 1 + a ring of stages: while a tile of K is multiplied, the next ones are on their
-// way.
+// Step 2 = step 1 + a ring of stages: the next tiles are on their way while one is multiplied.
 //
 // FLOP            2·M·N·K
 // global memory   as in step 1

@@ -1,5 +1,4 @@
-// Step 3 = step 2 + a producer: one thread of another warp only loads, and nobody who multiplies
-// stops for it.
+// Step 3 = step 2 + a producer: one thread of another warp only loads.
 //
 // FLOP            2·M·N·K
 // global memory   as in step 1

@@ -1,4 +1,4 @@
-// Step 4 = step 3 + one group of products in flight: they go on while the next tile is waited for.
+// Step 4 = step 3 + a group of products in flight while the next tile is waited for.
 //
 // FLOP            2·M·N·K
 // global memory   as in step 1

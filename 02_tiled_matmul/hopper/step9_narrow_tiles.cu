@@ -1,5 +1,4 @@
-// Step 9 = step 8 + narrow tiles where C has few wide ones: the kernel takes its tile as a
-// template.
+// Step 9 = step 8 + narrow tiles where C has few wide ones: the kernel's tile is a template.
 //
 // FLOP            2·M·N·K
 // global memory   2·K·(M·N/BN + N·M/ROWS) + E·M·N bytes; ROWS × BN elements of C a cluster
