@@ -6,7 +6,7 @@
 //                 stores 8·c·lists bytes, for lists of c keys; near is 1 for distances, else 0
 // shared memory   59 KB a block, and 1 KB for each key of a list, if there is so much
 // block           256 threads, one block a multiprocessor
-// H200            1.82 ms for 10 neighbours at 16384×16384×64 (M×N×D)
+// H200            1.83 ms for 10 neighbours at 16384×16384×64 (M×N×D)
 #include "common/kernel/check.hpp"
 #include "common/kernel/shared_memory.hpp"
 #include "nearest/merge.cuh"

@@ -11,7 +11,7 @@
 //                                    4·B·NH·Tq·HS bytes
 // shared memory   as step 6
 // block           as step 6
-// H200            1.06 ms for B 8, NH 12, T 1024, HS 64 causal
+// H200            1.05 ms for B 8, NH 12, T 1024, HS 64 causal
 #include <algorithm>
 
 #include "backward/launch_backward.hpp"
