@@ -9,10 +9,10 @@ namespace {
 TEST_CASE("backward: every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
   const SmallSharedMemory small(GENERATE(1024, 99, 64) * 1024);
-  for (const Attention& a : std::vector<Attention>{
-           {.Tq = 20, .Tk = 10, .HS = 64, .causal = false},
-           {.NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = 72, .causal = false},
-           {.Tq = 97, .Tk = 129, .HS = 68}}) {  // tiles are hidden
+  for (const Attention& a :
+       std::vector<Attention>{{.Tq = 20, .Tk = 10, .HS = 64, .causal = false},
+                              {.NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = 72, .causal = false},
+                              {.Tq = 97, .Tk = 129, .HS = 68}}) {  // tiles are hidden
     if (is_too_large_here(step, a)) continue;
     CAPTURE(step.name, text(a));
     OnDevice on(step, normal_problem(a));
