@@ -221,6 +221,15 @@ class Command(Scratch):
         self.assertIn("tutorial::a::twice(x, 2);\n", text)
         self.assertIn("-arch=sm_80", text)
 
+    def test_what_is_for_another_step_alone_stays_there(self):
+        asks = "  int more = 0;\n  if (step == &plain) more = 1;\n  if (step == &twice) more = 2;\n  return more;\n"
+        (self.root / "01_a/01_a.hpp").write_text(HEADER.replace(
+            "/// How large.", f"inline int more_of(Launcher* step) {{\n{asks}}}\n/// How large."))
+        (self.root / "01_a/step1_plain.cu").write_text(PLAIN.replace("size_of(n)", "size_of(n) + more_of(plain)"))
+        text = self.taken("01", "plain")
+        self.assertIn("if (step == &plain) more = 1;\n  return more;\n", text)
+        self.assertNotIn("twice", text)
+
     def test_members_and_what_follows_from_a_class(self):
         main = self.root / "01_a/take.cu"
         main.write_text(MAIN.replace("float x", "tutorial::Base base;\n  int one = tutorial::made();\n  float x"))

@@ -16,6 +16,8 @@ INSTEAD = {"common/data/device_buffer.hpp": "common/take/device_buffer.hpp"}
 SOURCES = (".cu", ".cpp")
 # What a word has for numbers of 16 bits alone: left out where a step has none.
 FOR_HALVES = re.compile(r"^ +if constexpr \(sizeof\(T\) == 2\)[^\n]*\n[^\n]*;\n +else\n  ", re.M)
+# What a function has for one step alone: left out of the files of all others.
+FOR_A_STEP = re.compile(r"^ +if \(step == &(\w+)\) [^\n]*;\n", re.M)
 HALVES = re.compile(r"bf16|bfloat16|__half")
 
 
@@ -38,8 +40,8 @@ def sources_in(folder):
 
 
 @lru_cache(maxsize=None)
-def read(path, has_halves):
-    text = path.read_text()
+def read(path, has_halves, functions):
+    text = FOR_A_STEP.sub(lambda match: match[0] if match[1] in functions else "", path.read_text())
     return cpp_items.read(path, text if has_halves else FOR_HALVES.sub("", text))
 
 
@@ -53,6 +55,8 @@ class Slice:
         """Roots are files, of which all is kept."""
         self.roots = {file.path: file for file in roots}
         self.has_halves = any(HALVES.search(file.body) for file in roots)
+        self.functions = frozenset(name for file in roots for item in file.items if item.kind == "function"
+                                   for name in item.names)
         self.kept = {}  # items, and which of their names are wanted
         self.files = list(self.roots)
         self.seen_from = {}
@@ -62,7 +66,7 @@ class Slice:
         self.settle()
 
     def file(self, path):
-        return self.roots.get(path) or read(path, self.has_halves)
+        return self.roots.get(path) or read(path, self.has_halves, self.functions)
 
     # ---- what belongs to it
 
@@ -141,7 +145,8 @@ class Slice:
             if item in self.kept or item.kind not in ("static_assert", "operator", "using namespace"):
                 continue
             needed = [each for reference in references(item) for each in self.resolve(reference, item)]
-            if item.kind == "using namespace" or needed and all(each in self.kept for each in needed):
+            is_there = any(set(item.used) <= set(each.scope) for each in self.kept)  # anything of the namespace
+            if is_there if item.kind == "using namespace" else needed and all(each in self.kept for each in needed):
                 self.keep(item, item.names)
 
     # ---- how it is written
