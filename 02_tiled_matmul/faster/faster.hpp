@@ -28,7 +28,8 @@ struct ScaledProduct {
 using Launcher = void(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
                       float alpha, float beta);
 
-Launcher alpha_beta, warp_tile, fragments_ahead, spread_copies;
+Launcher alpha_beta, warp_tile, fragments_ahead, clamped_edges, short_tile_first, last_tile_apart,
+    spread_copies;
 
 /// What a step asks for, from what it asks for with alpha = 1 and beta = 0.
 inline Asked scaled(Asked plain, int64_t M, int64_t N, float alpha, float beta) {
@@ -66,10 +67,22 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = fragments_ahead,
      .asked = by_tiles<128, 256>,
      .idea = "the operands of the next products are read during these"},
+    {.name = "clamped_edges",
+     .launch = clamped_edges,
+     .asked = by_whole_tiles,
+     .idea = "a copy's source is found once; beyond an edge it is the last row or column"},
+    {.name = "short_tile_first",
+     .launch = short_tile_first,
+     .asked = by_whole_tiles,
+     .idea = "what is left of K comes first: no copy in the loop asks where K ends"},
+    {.name = "last_tile_apart",
+     .launch = last_tile_apart,
+     .asked = by_whole_tiles,
+     .idea = "the last tiles have code of their own: the loop asks for nothing"},
     {.name = "spread_copies",
      .launch = spread_copies,
      .asked = by_whole_tiles,
-     .idea = "a few copies with each k, and no test in the loop"},
+     .idea = "a few copies with each k, not all at the start of a tile"},
 };
 
 /// Rows of C = alpha·A·B + beta·C, in double: row i of the result is row rows[i] of C. `before` is

@@ -20,7 +20,8 @@ inline constexpr const char* after = "tensor_cores/by_shape";
 // The TMA unit takes matrices whose rows begin at multiples of 16 bytes. So these steps do where A,
 // B and C begin at multiples of 16 bytes and N and K are multiples of 8 below 2^30; anything else
 // goes the way of part tensor_cores' by_shape. Throw Error where compute capability is not 9.0.
-Launcher warpgroup, producer, persistent, clusters, stored_behind, by_shape;
+Launcher warpgroup, ring, producer, in_flight, two_consumers;
+Launcher persistent, clusters, stored_behind, narrow_tiles, by_shape;
 
 /// Coordinates of tiles are ints, and a tile may begin that much before the end of an extent.
 inline constexpr int64_t MOST = int64_t{1} << 30;
@@ -31,7 +32,10 @@ inline bool tma_takes(const Bf16Product& product, const bf16* A, const bf16* B, 
   return M * N > 0 && K > 0 && std::max({M, N, K}) < MOST && N % 8 == 0 && K % 8 == 0 &&
          is_aligned(A) && is_aligned(B) && std::visit(is_aligned, C);
 }
-/// How many columns of C the tiles of step 6 have, on a device of so many multiprocessors.
+/// Do tiles of 256 columns keep more than half of so many multiprocessors busy? Else step 9
+/// takes 64.
+bool wide_tiles_are_enough(int64_t M, int64_t N, int multiprocessors);
+/// How many columns of C the tiles of step 10 have, on a device of so many multiprocessors.
 int columns_of_tile(int64_t M, int64_t N, int multiprocessors);
 
 /// In tiles of ROWS × BN elements of C, a block's or a cluster's.
@@ -43,7 +47,7 @@ std::vector<Asked> by_tma_tiles(const Bf16Product& s, const bf16* A, const bf16*
   return {{.loads = 2 * s.K * (s.M * ceil_div(s.N, BN) + s.N * ceil_div(s.M, ROWS)),
            .stores = E * s.M * s.N}};
 }
-Asks<Launcher> by_shape_asks;
+Asks<Launcher> narrow_tiles_asks, by_shape_asks;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "warpgroup",
@@ -52,10 +56,28 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "TMA brings the tiles, and one instruction of four warps multiplies them there",
      .tile = {.rows = 64, .cols = 256},
      .needs = "sm_90a"},
+    {.name = "ring",
+     .launch = ring,
+     .asked = by_tma_tiles<64, 256>,
+     .idea = "a ring of stages: the next tiles are on their way while one is multiplied",
+     .tile = {.rows = 64, .cols = 256},
+     .needs = "sm_90a"},
     {.name = "producer",
      .launch = producer,
+     .asked = by_tma_tiles<64, 256>,
+     .idea = "one thread of another warp only loads",
+     .tile = {.rows = 64, .cols = 256},
+     .needs = "sm_90a"},
+    {.name = "in_flight",
+     .launch = in_flight,
+     .asked = by_tma_tiles<64, 256>,
+     .idea = "a group of products goes on while the next tile is waited for",
+     .tile = {.rows = 64, .cols = 256},
+     .needs = "sm_90a"},
+    {.name = "two_consumers",
+     .launch = two_consumers,
      .asked = by_tma_tiles<128, 256>,
-     .idea = "one thread only loads, two warpgroups only multiply, a ring of stages",
+     .idea = "a second warpgroup that multiplies: a tile of B serves 128 rows",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_90a"},
     {.name = "persistent",
@@ -72,6 +94,11 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = stored_behind,
      .asked = by_tma_tiles<256, 256>,
      .idea = "TMA stores C while the next tile is multiplied",
+     .needs = "sm_90a"},
+    {.name = "narrow_tiles",
+     .launch = narrow_tiles,
+     .asked = narrow_tiles_asks,
+     .idea = "tiles of 64 columns where C has few of 256",
      .needs = "sm_90a"},
     {.name = "by_shape",
      .launch = by_shape,

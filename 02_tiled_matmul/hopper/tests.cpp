@@ -1,7 +1,9 @@
 // Every step of the part on shapes that their likely mistakes do not survive, with both types of C;
 // then what they ask for, what they leave to part tensor_cores, and the program. Part tensor_cores
 // tests cuBLAS and the reference.
+#include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "common/testing/asked_for.hpp"
 #include "common/testing/program_run.hpp"
@@ -16,8 +18,9 @@ using tensor_cores::check_step_in_two_streams;
 
 constexpr int SMS = 132;  // of an H100 or H200, and of the simulator
 
-Step<Launcher> last_step() {
-  return runnable(steps.back());
+Step<Launcher> step_named(const std::string& name) {
+  const auto is_it = [&](const Step<Launcher>& step) { return step.name == name; };
+  return runnable(*std::find_if(steps.begin(), steps.end(), is_it));
 }
 
 TEST_CASE("hopper: every step is right for every shape", "[shapes]") {
@@ -69,6 +72,28 @@ TEST_CASE("hopper: every step is right with several tiles a block") {
   check_step(step, {776, 776, 264});
 }
 
+TEST_CASE("hopper: narrow_tiles takes wide ones where they keep half of the device busy") {
+  CHECK(wide_tiles_are_enough(4096, 4096, SMS));
+  CHECK(wide_tiles_are_enough(2048, 2048, SMS));
+  CHECK(wide_tiles_are_enough(256, 34 * 256, SMS));
+  CHECK_FALSE(wide_tiles_are_enough(256, 33 * 256, SMS));  // 66 blocks of 132
+  CHECK_FALSE(wide_tiles_are_enough(1024, 1024, SMS));
+  CHECK(wide_tiles_are_enough(100, 100, 1));  // whatever the device
+}
+
+// A narrow tile makes an odd number of boxes in bf16, so a block's second tile begins with the
+// other box.
+TEST_CASE("hopper: narrow_tiles is right with each tile") {
+  const Step<Launcher> step = step_named("narrow_tiles");
+  const FewMultiprocessors few(6);
+  for (const auto& [shape, is_wide] :
+       {std::pair{Shape{130, 1000, 72}, true},  // 4 tiles for 3 pairs
+        {Shape{130, 256, 200}, false}}) {       // 8 tiles for 6 blocks
+    REQUIRE(wide_tiles_are_enough(shape.M, shape.N, 6) == is_wide);
+    check_step(step, shape);
+  }
+}
+
 TEST_CASE("hopper: by_shape takes the tile with which the device is done first") {
   CHECK(columns_of_tile(8192, 8192, SMS) == 256);
   CHECK(columns_of_tile(4096, 4096, SMS) == 256);
@@ -83,7 +108,7 @@ TEST_CASE("hopper: by_shape takes the tile with which the device is done first")
 // Tiles of 192 and of 64 columns make an odd number of boxes in bf16, so a block's second tile
 // begins with the other box.
 TEST_CASE("hopper: by_shape is right with each tile") {
-  const Step<Launcher> step = last_step();
+  const Step<Launcher> step = step_named("by_shape");
   for (const auto& [shape, columns] : {std::pair{Shape{130, 16888, 72}, 256},
                                        {Shape{130, 16904, 72}, 192},  // 89 tiles for 66 clusters
                                        {Shape{130, 8440, 72}, 128},

@@ -26,6 +26,12 @@ struct Tiles {
   bf16 B[BN / COLS][BK * COLS];
 };
 
+/// The number of this thread's warpgroup. By way of a shuffle, so that nvcc knows: it is the same
+/// in all lanes, and so is each address that follows from it.
+__device__ inline int warpgroup_number() {
+  return __shfl_sync(~0u, static_cast<int>(threadIdx.x) / WARPGROUP, 0);
+}
+
 /// Two neighbours in one access.
 __device__ inline void store_pair(float* to, float first, float second) {
   *reinterpret_cast<float2*>(to) = make_float2(first, second);
@@ -51,7 +57,7 @@ __device__ void store_sums(Out* C, int M, int N, int row0, int col0, const float
   }
 }
 
-/// From step 5 on: 16 rows of 128 bytes of C, which a warp writes and TMA stores.
+/// From step 8 on: 16 rows of 128 bytes of C, which a warp writes and TMA stores.
 struct Box {
   unsigned char bytes[16 * 128];
 };

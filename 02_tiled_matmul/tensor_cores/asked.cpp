@@ -1,4 +1,4 @@
-// What steps 10 and 11 ask global memory for: they may copy A and B before.
+// What steps 13 to 15 ask global memory for: they may copy A and B before.
 #include "common/kernel/shared_memory.hpp"
 #include "tensor_cores/bf16_rows.hpp"
 #include "tensor_cores/operands.hpp"
@@ -27,6 +27,13 @@ std::vector<Asked> by_padded_tiles(const Bf16Product& s, const bf16* A, const bf
 std::vector<Asked> padded_rows_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
                                     Workspace workspace, cudaStream_t) {
   return by_padded_tiles<128, 256>(s, A, B, C, workspace);
+}
+
+std::vector<Asked> small_tiles_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
+                                    Workspace workspace, cudaStream_t) {
+  return large_tiles_are_few(s.M, s.N, multiprocessors())
+             ? by_padded_tiles<64, 128>(s, A, B, C, workspace)
+             : by_padded_tiles<128, 256>(s, A, B, C, workspace);
 }
 
 std::vector<Asked> by_shape_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,

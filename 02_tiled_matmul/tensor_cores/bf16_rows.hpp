@@ -15,7 +15,7 @@ bool rows_are_aligned(const T* X, int64_t cols) {
   return reinterpret_cast<uintptr_t>(X) % 16 == 0 && cols * sizeof(T) % 16 == 0;
 }
 
-/// From step 9 on: the most elements of rows of X that one copy can bring, 8, 4, 2 or 1.
+/// From step 11 on: the most elements of rows of X that one copy can bring, 8, 4, 2 or 1.
 inline int copy_width(const bf16* X, int64_t cols) {
   for (int width : {8, 4, 2})
     if (reinterpret_cast<uintptr_t>(X) % (2 * width) == 0 && cols % width == 0) return width;

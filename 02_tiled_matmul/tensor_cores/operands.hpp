@@ -1,4 +1,4 @@
-// Words of steps 10 and 11: A and B with rows that begin at multiples of 16 bytes.
+// Words of steps 13 to 15: A and B with rows that begin at multiples of 16 bytes.
 #pragma once
 
 #include "tensor_cores/tensor_cores.hpp"

@@ -34,14 +34,15 @@ using Output = std::variant<float*, bf16*>;
 
 /// Computes C = A·B in a stream. All three are in global memory, at any address that a pointer of
 /// their type can have, and C overlaps neither input. An empty C is left alone, K = 0 gives zeros.
-/// With a workspace of fewer bytes than workspace_bytes(), or none, steps 10 and 11 are slower.
+/// With a workspace of fewer bytes than workspace_bytes(), or none, steps 13 to 15 are slower.
 /// Waits for nothing. Throws Error, before any launch and for an empty C too, on a device whose
 /// tensor cores do not take bf16 or whose blocks have too little shared memory.
 using Launcher = void(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
                       Workspace workspace, cudaStream_t stream);
 
-Launcher wmma, fragments, swizzled, stages, large_tiles, fragments_ahead, grouped_blocks,
-    wide_stores, narrow_copies, padded_rows, by_shape;
+Launcher wmma, fragments, swizzled, stages, large_tiles, fragments_ahead, late_copies,
+    hoisted_addresses, grouped_blocks, wide_stores, narrow_copies, leading_dimensions, padded_rows,
+    small_tiles, by_shape;
 
 /// E, the bytes of an element of C.
 inline int64_t bytes_of_element(const Output& C) {
@@ -55,7 +56,7 @@ std::vector<Asked> by_tiles(const Bf16Product& s, const bf16*, const bf16*, Outp
   return {{.loads = 2 * s.K * (s.M * ceil_div(s.N, BN) + s.N * ceil_div(s.M, BM)),
            .stores = E * s.M * s.N}};
 }
-Asks<Launcher> padded_rows_asks, by_shape_asks;
+Asks<Launcher> padded_rows_asks, small_tiles_asks, by_shape_asks;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "wmma",
@@ -94,6 +95,18 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "the fragments of the next products are read during these",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_80"},
+    {.name = "late_copies",
+     .launch = late_copies,
+     .asked = by_tiles<128, 256>,
+     .idea = "copies begin two quarters of a tile after the barrier",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
+    {.name = "hoisted_addresses",
+     .launch = hoisted_addresses,
+     .asked = by_tiles<128, 256>,
+     .idea = "a lane's addresses in the tiles are computed once",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
     {.name = "grouped_blocks",
      .launch = grouped_blocks,
      .asked = by_tiles<128, 256>,
@@ -112,20 +125,31 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "copies of 8 or 4 bytes where rows do not allow 16",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_80"},
+    {.name = "leading_dimensions",
+     .launch = leading_dimensions,
+     .asked = by_tiles<128, 256>,
+     .idea = "rows may begin further apart than they are long",
+     .tile = {.rows = 128, .cols = 256},
+     .needs = "sm_80"},
     {.name = "padded_rows",
      .launch = padded_rows,
      .asked = padded_rows_asks,
      .idea = "rows that are not aligned are first copied into rows that are",
      .tile = {.rows = 128, .cols = 256},
      .needs = "sm_80"},
+    {.name = "small_tiles",
+     .launch = small_tiles,
+     .asked = small_tiles_asks,
+     .idea = "a smaller tile where the large one would leave multiprocessors idle",
+     .needs = "sm_80"},
     {.name = "by_shape",
      .launch = by_shape,
      .asked = by_shape_asks,
-     .idea = "a smaller tile where the large one would leave multiprocessors idle",
+     .idea = "the tile with which the busiest multiprocessor is done first",
      .needs = "sm_80"},
 };
 
-/// The bytes that any step can use at most: those of step 10's copies, which depend on where A and
+/// The bytes that any step can use at most: those of step 13's copies, which depend on where A and
 /// B begin.
 int64_t workspace_bytes(const Bf16Product& product, const bf16* A, const bf16* B);
 
@@ -134,7 +158,10 @@ int64_t workspace_bytes(const Bf16Product& product, const bf16* A, const bf16* B
 Expected reference(std::span<const float> A, std::span<const float> B, int64_t N, int64_t K,
                    std::span<const int64_t> rows);
 
-/// Does step 11 take its small tiles for a C of this size, on a device of so many multiprocessors,
+/// Are there fewer of step 14's large tiles in a C of this size than multiprocessors?
+bool large_tiles_are_few(int64_t M, int64_t N, int multiprocessors);
+
+/// Does step 15 take the small tiles for a C of this size, on a device of so many multiprocessors,
 /// and of so much shared memory a block?
 bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int64_t shared_bytes);
 

@@ -86,27 +86,6 @@ TEST_CASE("tensor cores: every step rounds to bf16 once, and to nearest even") {
   CHECK(widened<bf16>(c.to_host()) == want);
 }
 
-TEST_CASE("tensor cores: by_shape takes small tiles where large ones leave multiprocessors idle") {
-  constexpr int SMS = 132, BYTES = 227 * 1024;  // of an H100 or H200
-  CHECK(takes_small_tiles(1024, 1024, SMS, BYTES));
-  CHECK(takes_small_tiles(257, 4099, SMS, BYTES));
-  CHECK(!takes_small_tiles(1000, 3000, SMS, BYTES));
-  CHECK(!takes_small_tiles(2048, 2048, SMS, BYTES));
-  CHECK(!takes_small_tiles(4096, 4096, SMS, BYTES));
-  CHECK(!takes_small_tiles(8192, 8192, SMS, BYTES));
-}
-
-TEST_CASE("tensor cores: by_shape takes small tiles more seldom where two of them do not fit") {
-  constexpr int SMS = 132;
-  constexpr int64_t BYTES = 2 * 96 * 1024;  // of two small blocks
-  CHECK(takes_small_tiles(1024, 1024, SMS, 99 * 1024));
-  CHECK(!takes_small_tiles(2048, 2048, SMS, 99 * 1024));
-  CHECK(!takes_small_tiles(8192, 8192, SMS, 99 * 1024));
-  // 6 small blocks a multiprocessor, 1.95 in pairs and 2.16 one by one, or 2 large ones
-  CHECK(takes_small_tiles(2048, 3072, SMS, BYTES));
-  CHECK(!takes_small_tiles(2048, 3072, SMS, BYTES - 1));
-}
-
 // Of the steps with a tile of 128 × 256. More than fits is an error, and a GPU says what a block
 // has.
 TEST_CASE("tensor cores: as many stages as fit") {
@@ -151,23 +130,9 @@ TEST_CASE("tensor cores: every step is right in 99 KB of shared memory", "[shape
     check_step(step, shape);
 }
 
-TEST_CASE("tensor cores: rows that are not aligned are copied where that pays") {
-  alignas(16) static const bf16 aligned[2] = {};
-  const bf16* const odd = aligned + 1;
-  CHECK(copies_pay({257, 4099, 3001}, aligned, aligned));
-  CHECK(copies_pay({128, 128, 8}, odd, aligned));
-  CHECK(!copies_pay({128, 4096, 4096}, aligned, aligned));  // aligned
-  CHECK(!copies_pay({127, 4099, 3001}, aligned, aligned));  // each element of B is used too seldom
-  CHECK(!copies_pay({4099, 127, 3001}, aligned, aligned));  // … and of A
-  CHECK(!copies_pay({129, 129, 0}, aligned, aligned));
-  CHECK(copies_pay({256, 258, 4}, aligned, aligned));
-  CHECK(!copies_pay({255, 258, 4}, aligned, aligned));  // rows that 4-byte copies can bring
-  CHECK(copies_pay({512, 516, 4}, aligned, aligned));
-  CHECK(!copies_pay({511, 516, 4}, aligned, aligned));  // … and 8-byte ones
-}
-
 TEST_CASE("tensor cores: A and B are taken as they are where the workspace is too small") {
-  const Step<Launcher> step = runnable(step_named(GENERATE("padded_rows", "by_shape")));
+  const Step<Launcher> step =
+      runnable(step_named(GENERATE("padded_rows", "small_tiles", "by_shape")));
   const int64_t M = 129, N = 131, K = 9;
   const std::vector<float> A = bf16_values({M, K}, 1), B = bf16_values({K, N}, 2);
   const DeviceBuffer<bf16> a(narrowed<bf16>(A)), b(narrowed<bf16>(B));
@@ -199,15 +164,21 @@ TEST_CASE("tensor cores: padded_rows is right with copies of A, of B and of both
   check_step(step, {4100, 128, 3}, {.b = 3});  // more rows than blocks
 }
 
-// All other shapes here are so small that by_shape takes its small tiles. These are large enough
-// for a device of 132 multiprocessors, with copies of every width.
-TEST_CASE("tensor cores: by_shape is right with large tiles", "[shapes]") {
-  const Step<Launcher> step = runnable(steps.back());
-  REQUIRE(step.launch == &by_shape);
-  for (const Shape& shape : {Shape{65, 17104, 200}, {65, 17102, 10}, {65, 17101, 9}})
+// All other shapes here are so small that the last two steps take their small tiles. On one
+// multiprocessor these take the large ones, with copies of every width.
+TEST_CASE("tensor cores: small_tiles and by_shape are right with large tiles", "[shapes]") {
+  const Step<Launcher> step = runnable(step_named(GENERATE("small_tiles", "by_shape")));
+  const FewMultiprocessors one(1);
+  const auto check_large = [&](const Shape& shape) {
+    REQUIRE(!large_tiles_are_few(shape.M, shape.N, 1));
+    REQUIRE(!takes_small_tiles(shape.M, shape.N, 1, shared_memory_limit()));
     check_step(step, shape);
-  const SmallSharedMemory small(99 * 1024);  // for its large tile of two stages
-  check_step(step, {65, 17104, 72});
+  };
+  for (const Shape& shape :
+       {Shape{200, 504, 200}, {65, 504, 72}, {65, 508, 12}, {65, 510, 10}, {65, 509, 9}})
+    check_large(shape);
+  const SmallSharedMemory small(99 * 1024);  // for the large tile of two stages
+  check_large({65, 504, 136});
 }
 
 TEST_CASE("tensor cores: every step asks for what its header says", "[counts]") {

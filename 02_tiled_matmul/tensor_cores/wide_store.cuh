@@ -1,4 +1,4 @@
-// Words of steps 8 and 9: finished sums on their way through shared memory.
+// Words of steps 10 to 15: finished sums on their way through shared memory.
 #pragma once
 
 #include "common/kernel/mma.cuh"

@@ -15,7 +15,7 @@ Asked pack_asks(const Search& s) {
           .stores = 32 * ceil_div(D, 8) * (128 * ceil_div(M, 128) + 256 * ceil_div(N, 256))};
 }
 
-/// What stands before and after the search in steps 3 and 4, with `parts` lists of c keys a row.
+/// What stands before and after the search from step 3 on, with `parts` lists of c keys a row.
 std::vector<Asked> exact_asks(const Search& s, int64_t parts, int64_t c) {
   const auto& [M, N, D, k, measure] = s;
   const int64_t near = measure == Measure::distance ? 1 : 0;
@@ -49,6 +49,20 @@ std::vector<Asked> minima_ask(const Search& s, const float*, const float*, float
   };
 }
 
+std::vector<Asked> distances_ask(const Search& s, const float*, const float*, float*, float*,
+                                 Workspace, cudaStream_t) {
+  const auto& [M, N, D, k, measure] = s;
+  const int64_t blocks = cut_of(s).blocks;
+  std::vector<Asked> asked = exact_asks(s, /*parts=*/1, /*c=*/1);
+  asked[1].stores += 8 * M;  // finish_kernel's notes: one candidate proves nothing in any row
+  asked.push_back(pack_asks(s));
+  asked.push_back(
+      {.loads = 12288 * (ceil_div(D, 8) * ceil_div(M, 128) * ceil_div(N, 256) + blocks) +
+                32 * N * ceil_div(M, 128),
+       .stores = 0});
+  return asked;
+}
+
 std::vector<Asked> second_look_asks(const Search& s, const float*, const float*, float*, float*,
                                     Workspace, cudaStream_t) {
   const auto& [M, N, D, k, measure] = s;
@@ -58,6 +72,20 @@ std::vector<Asked> second_look_asks(const Search& s, const float*, const float*,
   asked.push_back(
       {.loads = 12288 * (ceil_div(D, 8) * ceil_div(M, 128) * ceil_div(N, 256) + blocks) +
                 32 * N * ceil_div(M, 128),
+       .stores = 0});
+  return asked;
+}
+
+std::vector<Asked> atomic_lists_ask(const Search& s, const float*, const float*, float*, float*,
+                                    Workspace, cudaStream_t) {
+  const auto& [M, N, D, k, measure] = s;
+  const int64_t blocks = cut_of(s).blocks;
+  const int64_t near = measure == Measure::distance ? 1 : 0;
+  std::vector<Asked> asked = exact_asks(s, /*parts=*/1, /*c=*/k + near * SPARE);
+  asked.push_back(pack_asks(s));
+  asked.push_back(
+      {.loads = 12288 * (ceil_div(D, 8) * ceil_div(M, 128) * ceil_div(N, 256) + blocks) +
+                32 * near * N * ceil_div(M, 128),
        .stores = 0});
   return asked;
 }

@@ -1,5 +1,5 @@
-// What steps 3 and 4 do before and after the search: the norms of the points; a second look at the
-// candidates, exactly; and at all points where the candidates prove nothing.
+// What the steps from 3 on do before and after the search: the norms of the points; a second look
+// at the candidates, exactly; and from step 4 on at all points where the candidates prove nothing.
 //
 // FLOP   3·M·c·D in double for c candidates a row, 2·(M + N)·D for norms
 // asked for by norms_kernel   loads 4·N·D bytes, stores 4·N bytes
@@ -83,8 +83,8 @@ __device__ double rounding_of(double norm, double largest, int64_t D) {
 
 struct Look {
   const float *A, *B;
-  int64_t M, N, D, parts;
-  int listed, k;
+  int64_t M, N, D, parts = 0;  // for finish_kernel: the lists of a row …
+  int listed = 0, k;           // … and the keys of a list
   bool is_distance;
   const Key* lists;              // (M, parts, listed)
   const unsigned* about;         // the points
@@ -198,6 +198,22 @@ __global__ void __launch_bounds__(SCAN_THREADS) scan_kernel(Look p, Packed packe
   }
 }
 
+Look look_of(const Search& s, const float* A, const float* B, float* out, float* values,
+             const Scratch& scratch) {
+  return {.A = A,
+          .B = B,
+          .M = s.M,
+          .N = s.N,
+          .D = s.D,
+          .k = static_cast<int>(s.k),
+          .is_distance = s.measure == Measure::distance,
+          .lists = scratch.keys,
+          .about = scratch.about_points,
+          .doubtful = scratch.doubtful,
+          .out = out,
+          .values = values};
+}
+
 }  // namespace
 
 void measure_points(const Search& s, const float* B, const Scratch& scratch, cudaStream_t stream) {
@@ -208,32 +224,23 @@ void measure_points(const Search& s, const float* B, const Scratch& scratch, cud
   CUDA_CHECK_LAUNCH();
 }
 
-void finish(const Search& s, const Packed& packed, const float* A, const float* B, int64_t parts,
-            int64_t listed, float* out, float* values, const Scratch& scratch,
-            cudaStream_t stream) {
-  const Look look = {.A = A,
-                     .B = B,
-                     .M = s.M,
-                     .N = s.N,
-                     .D = s.D,
-                     .parts = parts,
-                     .listed = static_cast<int>(listed),
-                     .k = static_cast<int>(s.k),
-                     .is_distance = s.measure == Measure::distance,
-                     .lists = scratch.keys,
-                     .about = scratch.about_points,
-                     .doubtful = scratch.doubtful,
-                     .out = out,
-                     .values = values};
+void finish(const Search& s, const float* A, const float* B, int64_t parts, int64_t listed,
+            float* out, float* values, const Scratch& scratch, cudaStream_t stream) {
+  Look look = look_of(s, A, B, out, values, scratch);
+  look.parts = parts, look.listed = static_cast<int>(listed);
   CUDA_CHECK(cudaMemsetAsync(look.doubtful, 0, sizeof *look.doubtful, stream));
   const int64_t blocks = ceil_div(s.M, WARPS);
   finish_kernel<<<static_cast<unsigned>(blocks), WARP * WARPS, WARPS * 2 * listed * sizeof(Key),
                   stream>>>(look);
   CUDA_CHECK_LAUNCH();
-  if (!look.is_distance) return;
+}
+
+void scan_doubtful(const Search& s, const Packed& packed, const float* A, const float* B,
+                   float* out, float* values, const Scratch& scratch, cudaStream_t stream) {
   // Few rows are in doubt, as a rule.
   const int64_t scans = std::min({ceil_div(s.M, 16), int64_t{multiprocessors()}, grid_limit.x});
-  scan_kernel<<<static_cast<unsigned>(scans), SCAN_THREADS, 0, stream>>>(look, packed);
+  scan_kernel<<<static_cast<unsigned>(scans), SCAN_THREADS, 0, stream>>>(
+      look_of(s, A, B, out, values, scratch), packed);
   CUDA_CHECK_LAUNCH();
 }
 

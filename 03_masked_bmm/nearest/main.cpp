@@ -70,9 +70,11 @@ int main(int argc, char** argv) try {
   const std::vector<int64_t> rows =
       sample_rows(s.M, static_cast<int64_t>(affordable(1e8) / std::max(1.0, 1.0 * s.N * s.D)) + 1,
                   options.seed());
-  const auto check = [&](const Launched& row) {
-    return compare_rows(row.output, reference(s, input_a.host(), input_b.host(), rows, row.output),
-                        rows, row.layout);
+  const auto check = [&](const Launched& row, unsigned features) {
+    return compare_rows(
+        row.output,
+        reference(s, input_a.host(), input_b.host(), rows, row.output, (features & ROUNDED) != 0),
+        rows, row.layout);
   };
 
   for (const auto& step : run) {
@@ -80,7 +82,7 @@ int main(int argc, char** argv) try {
     const auto call = [&](auto run, float* out) {
       return run(s, a, b, out, values.data(), workspace, nullptr);
     };
-    if (auto row = table.launch(step, call)) table.add(row, check(row));
+    if (auto row = table.launch(step, call)) table.add(row, check(row, step.features));
   }
   if (!with_cublas) return table.finish();
   const CublasHandle handle;
@@ -90,7 +92,7 @@ int main(int argc, char** argv) try {
     row_minimum(s, c, s.N, out, values.data(), nullptr);
   };
   if (auto row = table.launch_vendor("cuBLAS + minimum", cublas_and_minimum))
-    table.add(row, check(row));
+    table.add(row, check(row, PRODUCT));
   if (!device_has_clock() && options.compares())
     table.note("of cuBLAS + minimum only the minimum is counted");
   return table.finish();

@@ -8,6 +8,8 @@
 //
 //   distance   Σ (a[d] - b[d])², in double: sum = fma(a[d] - b[d], a[d] - b[d], sum) for d = 0, 1 …
 //              The answer is the true one of these numbers, whatever a step computes on the way.
+//              Step 3's alone is only what float32 can tell of |a|² + |b|² - 2·a·b, with |a|² and
+//              |b|² below 2^116.
 //   product    a·b in float32, rounded in whatever order a step adds
 //
 // Of equal ones the smaller number comes first; 0 and -0 are equal. -∞ is smaller than all others,
@@ -97,7 +99,8 @@ struct Scratch {
 using Launcher = void(const Search& search, const float* A, const float* B, float* out,
                       float* values, Workspace workspace, cudaStream_t stream);
 
-Launcher product_then_minimum, fused_minimum, second_look, k_best;
+Launcher product_then_minimum, fused_minimum, distances, second_look, atomic_lists, lists_on_chip,
+    k_best;
 
 /// How many bytes of workspace a step needs on this device: much for step 1, which keeps all
 /// products.
@@ -105,10 +108,11 @@ int64_t workspace_bytes(const Search& search, Launcher* step);
 /// Where in it what is.
 Scratch scratch_in(Workspace workspace, const Search& search, Launcher* step);
 
-inline constexpr unsigned PRODUCT = 1, DISTANCE = 2, MANY = 4;  // Step::features
+// Step::features: what it can do; and may a distance win that is larger by float32's rounding?
+inline constexpr unsigned PRODUCT = 1, DISTANCE = 2, MANY = 4, ROUNDED = 8;
 
 /// Of a search for distances with as many doubtful rows as there can be.
-Asks<Launcher> minima_ask, second_look_asks, k_best_asks;
+Asks<Launcher> minima_ask, distances_ask, second_look_asks, atomic_lists_ask, k_best_asks;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "product_then_minimum",
@@ -121,15 +125,30 @@ inline const std::vector<Step<Launcher>> steps = {
      .asked = minima_ask,
      .idea = "the minimum where the product is; C is never written",
      .features = PRODUCT},
+    {.name = "distances",
+     .launch = distances,
+     .asked = distances_ask,
+     .idea = "distances from products: |a|² + |b|² - 2·a·b",
+     .features = DISTANCE | ROUNDED},
     {.name = "second_look",
      .launch = second_look,
      .asked = second_look_asks,
-     .idea = "distances from products, and the best two looked at exactly",
+     .idea = "the best two looked at exactly: the second one proves the first",
      .features = DISTANCE},
+    {.name = "atomic_lists",
+     .launch = atomic_lists,
+     .asked = atomic_lists_ask,
+     .idea = "a list of the best for each row, by a chain of atomics",
+     .features = PRODUCT | DISTANCE | MANY},
+    {.name = "lists_on_chip",
+     .launch = lists_on_chip,
+     .asked = k_best_asks,
+     .idea = "a block's own lists, in shared memory where there is room",
+     .features = PRODUCT | DISTANCE | MANY},
     {.name = "k_best",
      .launch = k_best,
      .asked = k_best_asks,
-     .idea = "a list of the best for each row, and a buffer before it",
+     .idea = "a buffer before each list; a warp merges it when it is half full",
      .features = PRODUCT | DISTANCE | MANY},
 };
 
@@ -152,23 +171,27 @@ struct Packed : Cut {
 Packed pack(const Search& search, const float* A, const float* B, const Scratch& scratch,
             cudaStream_t stream);
 
-// ---- what steps 3 and 4 share (exact.cu)
+// ---- what the steps from 3 on share (exact.cu)
 
 /// norms and about_points, before the search.
 void measure_points(const Search& search, const float* B, const Scratch& scratch,
                     cudaStream_t stream);
 /// After it: of each row, merges the parts' lists of `listed` keys; for distances, looks again at
-/// what is left, exactly, and where that proves nothing at all points.
-void finish(const Search& search, const Packed& packed, const float* A, const float* B,
-            int64_t parts, int64_t listed, float* out, float* values, const Scratch& scratch,
-            cudaStream_t stream);
+/// what is left, exactly, and notes the rows where that proves nothing.
+void finish(const Search& search, const float* A, const float* B, int64_t parts, int64_t listed,
+            float* out, float* values, const Scratch& scratch, cudaStream_t stream);
+/// From step 4 on: the rows that finish() noted are answered from all points, exactly.
+void scan_doubtful(const Search& search, const Packed& packed, const float* A, const float* B,
+                   float* out, float* values, const Scratch& scratch, cudaStream_t stream);
 
 // ---- the reference (reference.cpp)
 
 /// The rows `rows` of out, from all products or distances in double. Distances leave one answer.
-/// Products may be rounded: where the element of `got`, which holds all of out, is as good as the
-/// best by the rounding's bound, it is the value, too. Without `got` rounding is no excuse.
+/// Products may be rounded, and the distances of a ROUNDED step: where the element of `got`, which
+/// holds all of out, is as good as the best by the rounding's bound, it is the value, too. Without
+/// `got` rounding is no excuse.
 Expected reference(const Search& search, std::span<const float> A, std::span<const float> B,
-                   std::span<const int64_t> rows, std::span<const float> got = {});
+                   std::span<const int64_t> rows, std::span<const float> got = {},
+                   bool rounded_distances = false);
 
 }  // namespace tutorial::masked_bmm::nearest

@@ -16,26 +16,37 @@ double rounded(double value) {
 
 struct Row {
   std::vector<double> value;
-  std::vector<double> bound;  // of a product's rounding, and of this one's
+  std::vector<double> bound;  // of a product's rounding, and of this one's; or of a ROUNDED step's
 };
+
+/// How far float32's |b|² - 2·a·b can be from the exact one (docs/03_nearest.md has the formula).
+double rounding_of_distance(double norm_of_a, double norm_of_b, int64_t D) {
+  return 2 * gamma_bound(D + 4) * std::sqrt(norm_of_a * norm_of_b) + 4 * 0x1p-24 * norm_of_b +
+         static_cast<double>(D + 4) * 0x1p-147;
+}
 
 Row row_of(const Search& s, const float* a, std::span<const float> B) {
   Row row;
   for (int64_t point = 0; point < s.N; ++point) {
     const float* b = B.data() + point * s.D;
-    double sum = 0, magnitude = 0;
+    double sum = 0, magnitude = 0, norm_of_a = 0, norm_of_b = 0;
     for (int64_t d = 0; d < s.D; ++d) {
       if (s.measure == Measure::distance) {
         const double apart = double{a[d]} - double{b[d]};
         sum = std::fma(apart, apart, sum);
+        norm_of_a += double{a[d]} * a[d];
+        norm_of_b += double{b[d]} * b[d];
       } else {
         const double product = double{a[d]} * b[d];
         sum += product;
         magnitude += std::abs(product);
       }
     }
+    const double bound = s.measure == Measure::distance
+                             ? rounding_of_distance(norm_of_a, norm_of_b, s.D)
+                             : gamma_bound(s.D + 1) * magnitude;
     row.value.push_back(s.measure == Measure::distance ? sum : rounded(sum));
-    row.bound.push_back(std::isfinite(magnitude) ? gamma_bound(s.D + 1) * magnitude : 0);
+    row.bound.push_back(std::isfinite(bound) ? bound : 0);
   }
   return row;
 }
@@ -56,11 +67,12 @@ std::vector<int64_t> sorted(const Row& row, int64_t k) {
 
 }  // namespace
 
-// A float32 product is off by its bound at most. So the r-th smallest of the rounded ones is off
-// from the r-th smallest of the exact ones by the largest bound, and the point that has it by its
-// own bound more.
+// A float32 product or distance is off by its bound at most. So the r-th smallest of the rounded
+// ones is off from the r-th smallest of the exact ones by the largest bound, and the point that has
+// it by its own bound more.
 Expected reference(const Search& s, std::span<const float> A, std::span<const float> B,
-                   std::span<const int64_t> rows, std::span<const float> got) {
+                   std::span<const int64_t> rows, std::span<const float> got,
+                   bool rounded_distances) {
   Expected want;
   want.bound.assign(rows.size() * s.k, 0);
   for (const int64_t r : rows) {
@@ -69,7 +81,7 @@ Expected reference(const Search& s, std::span<const float> A, std::span<const fl
     const double largest = s.N > 0 ? *std::ranges::max_element(row.bound) : 0;
     for (int64_t place = 0; place < s.k; ++place) {
       double answer = place < std::ssize(best) ? static_cast<double>(best[place]) : -1;
-      if (s.measure == Measure::product && !got.empty() && answer >= 0) {
+      if ((s.measure == Measure::product || rounded_distances) && !got.empty() && answer >= 0) {
         const std::span<const float> of_row = got.subspan(r * s.k, s.k);
         const float point = of_row[place];
         const bool is_point = point >= 0 && point < static_cast<float>(s.N) &&

@@ -43,13 +43,14 @@ std::vector<Asked> kernels_ask(const Attention& shape, const Tensors&, Workspace
   const auto less = [&](const Asked& asked, int64_t loads, int64_t stores = 0) {
     return less_hidden(asked, shape, loads, stores);
   };
-  Asked dq_parts = {.kernel = "dq_parts_kernel",
-                    .loads = 4 * B * NH * Tq * HS * ceil_div(Tk, b),
-                    .stores = 4 * B * NH * Tq * HS};
-  // Where there is no room for all parts, dq is read and written again.
-  const int64_t rounds = std::max<int64_t>(1, ceil_div(ceil_div(Tk, b), tiles_at_a_time(shape)));
-  dq_parts.loads += (rounds - 1) * dq_parts.stores;
-  dq_parts.stores *= rounds;
+  Asked bounded_dq = {.kernel = "bounded_dq_kernel",
+                      .loads = 4 * B * NH * Tq * HS * ceil_div(Tk, b),
+                      .stores = 4 * B * NH * Tq * HS};
+  // Where the tiles of keys are not done all at a time, dq is read and written again.
+  const int64_t rounds =
+      std::max<int64_t>(1, ceil_div(tiles_of_keys(shape), tiles_at_a_time(shape)));
+  bounded_dq.loads += (rounds - 1) * bounded_dq.stores;
+  bounded_dq.stores *= rounds;
   return {
       {.kernel = "row_dots_kernel", .loads = 8 * B * NH * Tq * HS, .stores = 4 * B * NH * Tq},
       less({.kernel = "pairs_kernel",
@@ -60,6 +61,13 @@ std::vector<Asked> kernels_ask(const Attention& shape, const Tensors&, Workspace
        .loads = 8 * B * NH * Tq * (Tk * ceil_div(HS, 32) + HS * ceil_div(Tk, 32)),
        .stores = 8 * B * NH_kv * Tk * HS},
       {.kernel = "query_sums_kernel",
+       .loads = 4 * B * NH * Tk * (Tq * ceil_div(HS, 32) + HS * ceil_div(Tq, 32)),
+       .stores = 4 * B * NH * Tq * HS},
+      less({.kernel = "stored_keys_kernel",
+            .loads = 8 * B * (NH_kv * Tk * HS + NH * Tq * (HS * ceil_div(Tk, s) + Tk)),
+            .stores = 8 * B * NH_kv * Tk * HS + 4 * B * NH * Tq * Tk},
+           8 * pairs),
+      {.kernel = "dq_from_ds_kernel",
        .loads = 4 * B * NH * Tk * (Tq * ceil_div(HS, 32) + HS * ceil_div(Tq, 32)),
        .stores = 4 * B * NH * Tq * HS},
       less({.kernel = "fused_keys_kernel",
@@ -78,11 +86,27 @@ std::vector<Asked> kernels_ask(const Attention& shape, const Tensors&, Workspace
             .loads = 8 * B * NH * (Tq * (HS + 1) + Tk * HS * ceil_div(Tq, b)),
             .stores = 4 * B * NH * Tq * HS},
            8 * HS * hidden_keys),
+      less({.kernel = "prefetch_keys_kernel",
+            .loads = 8 * B * (NH_kv * Tk * HS + NH * Tq * (HS + 1) * ceil_div(Tk, b)),
+            .stores = 8 * B * NH_kv * Tk * HS},
+           8 * (HS + 1) * hidden_queries),
+      less({.kernel = "prefetch_queries_kernel",
+            .loads = 8 * B * NH * (Tq * (HS + 1) + Tk * HS * ceil_div(Tq, b)),
+            .stores = 4 * B * NH * Tq * HS},
+           8 * HS * hidden_keys),
       less({.kernel = "five_products_kernel",
             .loads = 8 * B * (NH_kv * Tk * HS + NH * Tq * (HS + 1) * ceil_div(Tk, b)),
             .stores = 8 * B * NH_kv * Tk * HS + 4 * B * NH * Tq * HS * ceil_div(Tk, b)},
            8 * (HS + 1) * hidden_queries, 4 * HS * hidden_queries),
-      less(dq_parts, 4 * HS * hidden_queries),
+      less({.kernel = "bounded_parts_kernel",
+            .loads = 8 * B * (NH_kv * Tk * HS + NH * Tq * (HS + 1) * ceil_div(Tk, b)),
+            .stores = 8 * B * NH_kv * Tk * HS + 4 * B * NH * Tq * HS * ceil_div(Tk, b)},
+           8 * (HS + 1) * hidden_queries, 4 * HS * hidden_queries),
+      less({.kernel = "dq_parts_kernel",
+            .loads = 4 * B * NH * Tq * HS * ceil_div(Tk, b),
+            .stores = 4 * B * NH * Tq * HS},
+           4 * HS * hidden_queries),
+      less(bounded_dq, 4 * HS * hidden_queries),
   };
 }
 

@@ -48,7 +48,7 @@ inline constexpr const char* after = "q_outer";
 using Launcher = void(const Attention& shape, const Tensors& at, Workspace workspace,
                       cudaStream_t stream);
 
-Launcher unfused, fused, register_tiles, five_products;
+Launcher unfused, stored_ds, fused, register_tiles, prefetch, five_products, bounded_parts;
 
 /// The kernels of all steps.
 Asks<Launcher> kernels_ask;
@@ -58,43 +58,61 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = unfused,
      .asked = kernels_ask,
      .idea = "the weights and their gradients of all pairs go through global memory"},
+    {.name = "stored_ds",
+     .launch = stored_ds,
+     .asked = kernels_ask,
+     .idea = "dk and dv are summed where the pairs are computed; only ds is stored, for dq"},
     {.name = "fused",
      .launch = fused,
      .asked = kernels_ask,
-     .idea = "one kernel for dk and dv, one for dq; both compute their weights again"},
+     .idea = "dq's own kernel computes the pairs again: none are stored"},
     {.name = "register_tiles",
      .launch = register_tiles,
      .asked = kernels_ask,
-     .idea = "a thread owns some rows of each tile in registers; reads of 16 bytes"},
+     .idea = "8×8 pairs a thread in registers; reads of 16 bytes"},
+    {.name = "prefetch",
+     .launch = prefetch,
+     .asked = kernels_ask,
+     .idea = "asynchronous copies: the next tile arrives while this one is multiplied"},
     {.name = "five_products",
      .launch = five_products,
      .asked = kernels_ask,
      .idea = "dq's parts are stored and added in order: nothing is computed twice"},
+    {.name = "bounded_parts",
+     .launch = bounded_parts,
+     .asked = kernels_ask,
+     .idea = "so many tiles of keys at a time that the parts grow with T, not with T²"},
 };
 
-/// Numbers that unfused keeps for each pair of query and key: p and ds.
+/// Numbers of p, or of ds: one for each pair of query and key.
 inline int64_t pair_floats(const Attention& shape) {
-  return 2 * shape.B * shape.NH * shape.Tq * shape.Tk;
+  return shape.B * shape.NH * shape.Tq * shape.Tk;
 }
-/// Blocks that five_products launches at a time, if there are so many: enough for any GPU. No
+/// Tiles of keys of each head, from step 4 on, on this device.
+inline int64_t tiles_of_keys(const Attention& shape) {
+  return ceil_div(shape.Tk, tile_rows(shape.HS));
+}
+/// Blocks that bounded_parts launches at a time, if there are so many: enough for any GPU. No
 /// constant, for the tests' sake.
 inline int64_t blocks_at_a_time = 1024;
-/// Tiles of keys of each head that it does at a time: dq has as many parts.
+/// Tiles of keys of each head that it does at a time.
 inline int64_t tiles_at_a_time(const Attention& shape) {
-  const int64_t tiles = ceil_div(shape.Tk, tile_rows(shape.HS));
   const int64_t enough = ceil_div(blocks_at_a_time, std::max<int64_t>(1, shape.B * shape.NH_kv));
-  return std::max<int64_t>(1, std::min(tiles, enough));
+  return std::max<int64_t>(1, std::min(tiles_of_keys(shape), enough));
 }
-/// Numbers of these parts on this device.
-inline int64_t part_floats(const Attention& shape) {
-  return tiles_at_a_time(shape) * shape.rows() * shape.HS;
+/// Numbers of the parts of dq from so many tiles of keys.
+inline int64_t part_floats(const Attention& shape, int64_t tiles) {
+  return tiles * shape.rows() * shape.HS;
 }
 /// How many bytes of workspace a step needs: for D, and for the pairs or the parts.
 inline int64_t workspace_bytes(const Attention& shape, Launcher* step) {
-  const int64_t floats = step == &unfused         ? pair_floats(shape)
-                         : step == &five_products ? part_floats(shape)
-                                                  : 0;
-  return Workspace::bytes_of<float>(shape.rows()) + Workspace::bytes_of<float>(floats);
+  const auto bytes = [](int64_t floats) { return Workspace::bytes_of<float>(floats); };
+  int64_t more = 0;
+  if (step == &unfused) more = 2 * bytes(pair_floats(shape));
+  if (step == &stored_ds) more = bytes(pair_floats(shape));
+  if (step == &five_products) more = bytes(part_floats(shape, tiles_of_keys(shape)));
+  if (step == &bounded_parts) more = bytes(part_floats(shape, tiles_at_a_time(shape)));
+  return bytes(shape.rows()) + more;
 }
 
 // ---- the reference

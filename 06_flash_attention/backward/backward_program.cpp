@@ -62,10 +62,11 @@ std::string memory_text(const Attention& shape) {
   const auto bytes_of = [](int64_t floats) {
     return with_prefix(4.0 * static_cast<double>(floats), "B");
   };
-  return "memory beside the tensors and their gradients: unfused " + bytes_of(pair_floats(shape)) +
-         " for p and ds (8·B·NH·Tq·Tk); all steps " + bytes_of(shape.rows()) +
-         " for D (4·B·NH·Tq), and five_products " + bytes_of(part_floats(shape)) +
-         " for parts of dq";
+  return "memory beside the tensors and their gradients: unfused " +
+         bytes_of(2 * pair_floats(shape)) + " for p and ds (8·B·NH·Tq·Tk), stored_ds " +
+         bytes_of(pair_floats(shape)) + " for ds; all steps " + bytes_of(shape.rows()) +
+         " for D (4·B·NH·Tq), five_products " + bytes_of(part_floats(shape, tiles_of_keys(shape))) +
+         " for parts of dq, bounded_parts " + bytes_of(part_floats(shape, tiles_at_a_time(shape)));
 }
 
 }  // namespace tutorial::flash_attention::backward

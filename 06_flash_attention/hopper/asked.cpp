@@ -1,4 +1,4 @@
-// What steps 7 and 8 ask global memory for: they choose their tiles.
+// What the last two steps ask global memory for: they choose their tiles.
 #include "hopper/hopper.hpp"
 #include "tensor_cores/launch.hpp"
 

@@ -19,14 +19,14 @@ inline constexpr const char* after = "tensor_cores/lazy_rescale";
 
 // ---- the steps
 
-/// As part tensor_cores' launchers, with a workspace of workspace_bytes() bytes: the steps from 5
+/// As part tensor_cores' launchers, with a workspace of workspace_bytes() bytes: the steps from 7
 /// on throw Error when out is not empty and it has less. Two launches that may run at the same time
 /// have one each. Unaligned tensors only head_sizes takes.
 using Launcher = void(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
                       bf16* out, float* lse, Workspace workspace, cudaStream_t stream);
 
-Launcher warpgroups, taking_turns, overlapped, persistent, longest_first, tile_stores,
-    three_consumers, head_sizes;
+Launcher warpgroups, setmaxnreg, taking_turns, overlapped, persistent, query_ring, tickets,
+    longest_first, tile_stores, three_consumers, head_sizes;
 
 Asks<Launcher> three_consumers_ask, head_sizes_ask;
 
@@ -35,6 +35,11 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = warpgroups,
      .asked = by_bf16_tiles<128, 128>,
      .idea = "one thread loads by TMA, two warpgroups multiply by wgmma, barriers between them",
+     .needs = "sm_90a"},
+    {.name = "setmaxnreg",
+     .launch = setmaxnreg,
+     .asked = by_bf16_tiles<128, 128>,
+     .idea = "the loading warpgroup gives its registers to those that multiply",
      .needs = "sm_90a"},
     {.name = "taking_turns",
      .launch = taking_turns,
@@ -49,12 +54,22 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "persistent",
      .launch = persistent,
      .asked = by_bf16_tiles<128, 128>,
-     .idea = "blocks stay: the next queries and keys come while the last products end",
+     .idea = "blocks stay: the next keys come while the last products end",
+     .needs = "sm_90a"},
+    {.name = "query_ring",
+     .launch = query_ring,
+     .asked = by_bf16_tiles<128, 128>,
+     .idea = "two places for queries: the next ones come while the last products end, too",
+     .needs = "sm_90a"},
+    {.name = "tickets",
+     .launch = tickets,
+     .asked = by_bf16_tiles<128, 128>,
+     .idea = "blocks take their tiles of queries by tickets, whoever is done the next one",
      .needs = "sm_90a"},
     {.name = "longest_first",
      .launch = longest_first,
      .asked = by_bf16_tiles<128, 128>,
-     .idea = "blocks take tickets, the longest tiles of some heads first",
+     .idea = "tickets go by the longest tiles of some heads first",
      .needs = "sm_90a"},
     {.name = "tile_stores",
      .launch = tile_stores,
@@ -69,7 +84,7 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "head_sizes",
      .launch = head_sizes,
      .asked = head_sizes_ask,
-     .idea = "head sizes up to 256, each with tiles of its own; any address",
+     .idea = "head sizes up to 256, each with tiles of its own",
      .needs = "sm_90a"},
 };
 

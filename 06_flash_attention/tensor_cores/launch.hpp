@@ -15,7 +15,7 @@ bool all_aligned(const bf16* q, const bf16* k, const bf16* v, const bf16* out);
 /// Throws Error when the shape is invalid, or its head size not a multiple of 8 up to `largest`.
 void require_head_size(const Attention& shape, const char* step, int64_t largest);
 
-/// The same, and that the tensors are all_aligned: what steps 1 to 9 need.
+/// The same, and that the tensors are all_aligned: what all steps but any_address need.
 void require_supported(const Attention& shape, const char* step, int64_t largest, const bf16* q,
                        const bf16* k, const bf16* v, const bf16* out);
 

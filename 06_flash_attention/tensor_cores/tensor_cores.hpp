@@ -37,8 +37,8 @@ inline constexpr const char* after = "q_outer";
 using Launcher = void(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
                       bf16* out, float* lse, cudaStream_t stream);
 
-Launcher fragments, swizzled, waits_in_order, short_softmax, tall_tiles, masks_at_edges,
-    one_barrier, lazy_rescale, head_sizes, any_address;
+Launcher fragments, swizzled, waits_in_order, sums_at_end, short_softmax, tall_tiles,
+    masks_at_edges, one_barrier, lazy_rescale, wide_tiles, large_heads, head_sizes, any_address;
 
 /// In tiles of Br queries and Bc keys: each tile of queries reads all keys that it sees.
 template <int Br, int Bc = 64, class... Rest>
@@ -48,7 +48,7 @@ std::vector<Asked> by_bf16_tiles(const Attention& s, Rest...) {
   asked.loads -= 4 * s.B * s.NH * s.HS * hidden_keys(s, Br, Bc);
   return {asked};
 }
-/// Steps 9 and 10, but for the small tiles of a smaller device.
+/// The steps from 10 on, but for the small tiles of a smaller device.
 template <class... Rest>
 std::vector<Asked> by_sized_tiles(const Attention& s, Rest...) {
   return s.HS <= 64 ? by_bf16_tiles<128, 128>(s) : by_bf16_tiles<128>(s);
@@ -70,10 +70,15 @@ inline const std::vector<Step<Launcher>> steps = {
      .asked = by_bf16_tiles<64>,
      .idea = "V comes until the softmax ends, the next K from the softmax on",
      .needs = "sm_80"},
+    {.name = "sums_at_end",
+     .launch = sums_at_end,
+     .asked = by_bf16_tiles<64>,
+     .idea = "lanes of a row add their sums together once, at the end",
+     .needs = "sm_80"},
     {.name = "short_softmax",
      .launch = short_softmax,
      .asked = by_bf16_tiles<64>,
-     .idea = "one FFMA and one ex2 a score; lanes add up once, at the end",
+     .idea = "powers of 2: one FFMA and one ex2 a score",
      .needs = "sm_80"},
     {.name = "tall_tiles",
      .launch = tall_tiles,
@@ -95,10 +100,20 @@ inline const std::vector<Step<Launcher>> steps = {
      .asked = by_bf16_tiles<128>,
      .idea = "O is rescaled only where a maximum rises by more than 8 in log2",
      .needs = "sm_80"},
+    {.name = "wide_tiles",
+     .launch = wide_tiles,
+     .asked = by_sized_tiles,
+     .idea = "tiles of 128 keys for head sizes up to 64",
+     .needs = "sm_80"},
+    {.name = "large_heads",
+     .launch = large_heads,
+     .asked = by_sized_tiles,
+     .idea = "head sizes up to 256: 16 rows a warp above 128",
+     .needs = "sm_80"},
     {.name = "head_sizes",
      .launch = head_sizes,
      .asked = by_sized_tiles,
-     .idea = "head sizes up to 256, each with tiles of its own",
+     .idea = "rows padded to 16 numbers, with a swizzle for any length",
      .needs = "sm_80"},
     {.name = "any_address",
      .launch = any_address,
@@ -109,7 +124,7 @@ inline const std::vector<Step<Launcher>> steps = {
 
 /// The largest head size of a step; all of them take multiples of 8.
 inline int64_t largest_head_size(Launcher* step) {
-  return step == head_sizes || step == any_address ? 256 : 128;
+  return step == large_heads || step == head_sizes || step == any_address ? 256 : 128;
 }
 
 // ---- the reference

@@ -1,6 +1,7 @@
 // Words of the steps of this part: which queries a block has, copies of rows into shared memory, a
-// lane's 16 rows of O, the mask, and how a result is stored. The products, the softmax and the
-// order of copies stand in the steps.
+// lane's 16 rows of O, the mask, and how a result is stored. The order of copies stands in the
+// steps, and so do the products and the softmax until they have their last form: then they stand in
+// products.cuh and softmax.cuh.
 //
 // A warp's unit is a tile of 16 rows. Lane l = 4·g + t has, of S as of O, columns 2t and 2t+1 of
 // every 8 columns n, in rows g and g + 8 (common/kernel/mma.cuh, C):
@@ -74,7 +75,7 @@ __device__ void copy_rows(bf16* tile, const bf16* from, int64_t rows_there, int 
 }
 
 /// A lane's part of 16 rows of O for the keys so far: O is not divided by l yet. m is their
-/// maximum, natural in steps 1 to 3 and times log2(e) from then on.
+/// maximum, natural in steps 1 to 4 and times log2(e) from then on.
 template <int D>
 struct Rows16 {
   float O[D / 8][4] = {};

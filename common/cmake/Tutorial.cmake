@@ -158,6 +158,7 @@ endfunction()
 # A chapter, or a part of one: what stands in its folder, where new files are picked up. One rule for both:
 #
 #   main.cpp             the program, <name>
+#   take.cu              nothing here: the main() that ./learn take puts below a step
 #   tests.cpp, tests/    its tests, <name>_tests
 #   all else             <name>_steps: the kernels, the references and other host code
 #   exercises/           common/cmake/Exercises.cmake
@@ -191,7 +192,8 @@ function(tutorial_ladder name label)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "PROGRAM")
   file(GLOB sources CONFIGURE_DEPENDS *.cu *.cpp)
   file(GLOB tests CONFIGURE_DEPENDS tests.cpp tests/*.cpp tests/*.cu)
-  list(REMOVE_ITEM sources "${CMAKE_CURRENT_SOURCE_DIR}/main.cpp" "${CMAKE_CURRENT_SOURCE_DIR}/tests.cpp")
+  list(REMOVE_ITEM sources "${CMAKE_CURRENT_SOURCE_DIR}/main.cpp" "${CMAKE_CURRENT_SOURCE_DIR}/tests.cpp"
+    "${CMAKE_CURRENT_SOURCE_DIR}/take.cu")
 
   add_library(${name}_steps STATIC)
   tutorial_sources(${name}_steps kernel_headers ${sources})

@@ -96,6 +96,9 @@ def ladders(folder=None):
             for place in [each, *(each / part for part in parts(each))]]
 
 
+NOT_IN_LIBRARY = ("main.cpp", "tests.cpp", "take.cu")  # of a ladder's sources, as in Tutorial.cmake
+
+
 def label(folder):
     """02_tiled_matmul, of a part 02_tiled_matmul/hopper: its name in CTest and in tables."""
     return folder.relative_to(ROOT).as_posix()

@@ -111,10 +111,13 @@ TEST_CASE("nearest: the program checks all steps, and finds one wrong element", 
   const ProgramRun run = run_program(product);
   // 2·20·30·8 FLOP; A and B, and 20 numbers
   const Cost least = {.flop = 9600, .bytes = 4 * (20 * 8 + 30 * 8 + 20)};
-  check_all_right(run, {"product_then_minimum", "fused_minimum", "k_best", "cuBLAS + minimum"},
+  check_all_right(run,
+                  {"product_then_minimum", "fused_minimum", "atomic_lists", "lists_on_chip",
+                   "k_best", "cuBLAS + minimum"},
                   least);
   const ProgramRun near = run_program({"--m", "20", "--n", "30", "--d", "8"});
-  check_all_right(near, {"second_look", "k_best"}, least);
+  check_all_right(near, {"distances", "second_look", "atomic_lists", "lists_on_chip", "k_best"},
+                  least);
   CHECK_THAT(near.out, ContainsSubstring("out[20×1] = the 1 nearest of B[30×8] for each of "
                                          "A[20×8], by |a - b|, fp32"));
   check_wrong(run_spoiled(product, {"fused_minimum", 19, 1, 1}),

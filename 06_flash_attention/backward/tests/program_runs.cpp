@@ -20,8 +20,11 @@ TEST_CASE("backward: the program checks every step, and says what each keeps", "
   CHECK_THAT(run.out,
              ContainsSubstring("dq, dk, dv of softmax(q·kᵀ/√8)·v, q[1×2×12×8], 12 keys, 1 key and "
                                "value heads, causal, fp32\n12.5 kFLOP, at least 4.70 kB"));
-  CHECK_THAT(run.out, ContainsSubstring("unfused 2.30 kB for p and ds (8·B·NH·Tq·Tk); all steps "
-                                        "96 B for D (4·B·NH·Tq), and five_products 768 B"));
+  CHECK_THAT(
+      run.out,
+      ContainsSubstring(
+          "unfused 2.30 kB for p and ds (8·B·NH·Tq·Tk), stored_ds 1.15 kB for ds; all steps 96 B "
+          "for D (4·B·NH·Tq), five_products 768 B for parts of dq, bounded_parts 768 B"));
 }
 
 TEST_CASE("backward: the program counts the pairs that are seen", "[program]") {

@@ -70,7 +70,7 @@ TEST_CASE("backward: a tile is the largest that the device has shared memory for
     CAPTURE(HS, bytes);
     const auto sizes_with = [&, HS = HS](int64_t limit) {
       const SmallSharedMemory small(limit);
-      for (Launcher* step : {register_tiles, five_products})
+      for (Launcher* step : {register_tiles, prefetch, five_products, bounded_parts})
         step({.B = 0, .HS = HS}, {}, {}, nullptr);
       return std::pair(tile_rows(HS), tile_cols(HS));
     };
@@ -80,7 +80,8 @@ TEST_CASE("backward: a tile is the largest that the device has shared memory for
   const SmallSharedMemory small(74495);
   CHECK(square_size(64) == 32);
   CHECK(square_size(65) == 16);
-  CHECK_NOTHROW(fused({.B = 0, .HS = 128}, {}, {}, nullptr));
+  for (Launcher* step : {stored_ds, fused})
+    CHECK_NOTHROW(step({.B = 0, .HS = 128}, {}, {}, nullptr));
 }
 
 TEST_CASE("backward: every step takes any address that a float can have") {
@@ -186,9 +187,9 @@ TEST_CASE("backward: every step takes scores of any size", "[values]") {
                                [](int64_t j) { return 0.1f * static_cast<float>(j); }));
 }
 
-TEST_CASE("backward: five_products adds to dq where it does not do all keys at a time") {
+TEST_CASE("backward: bounded_parts adds to dq where it does not do all keys at a time") {
   const Step<Launcher> step = runnable(steps).back();
-  if (step.launch != &five_products) SKIP("another step is wanted");
+  if (step.launch != &bounded_parts) SKIP("another step is wanted");
   const int64_t before = std::exchange(blocks_at_a_time, 2);
   check_step(step, normal_problem({.NH = 2, .NH_kv = 1, .Tq = 20, .Tk = 300, .HS = 8}));
   check_step(step, normal_problem({.Tq = 70, .Tk = 150, .HS = 100}));

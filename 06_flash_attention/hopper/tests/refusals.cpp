@@ -1,4 +1,6 @@
 // What a step cannot do it says before it launches.
+#include <algorithm>
+
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -36,7 +38,8 @@ TEST_CASE("hopper: every step refuses what it cannot do, before it launches") {
 
 TEST_CASE("hopper: a block a tile refuses more blocks than a grid has") {
   const auto step = EACH_STEP(steps);
-  if (step.launch != warpgroups && step.launch != taking_turns && step.launch != overlapped) return;
+  constexpr Launcher* a_block_a_tile[] = {warpgroups, setmaxnreg, taking_turns, overlapped};
+  if (std::ranges::find(a_block_a_tile, step.launch) == std::end(a_block_a_tile)) return;
   const SmallGrid grid(2, 2);
   CHECK_THROWS_MATCHES(
       step.launch({.NH = 3, .NH_kv = 3, .HS = 8}, nullptr, nullptr, nullptr, nullptr, nullptr, {},
@@ -47,9 +50,10 @@ TEST_CASE("hopper: a block a tile refuses more blocks than a grid has") {
 
 TEST_CASE("hopper: the steps with tickets refuse a workspace without room for the counter") {
   const auto step = EACH_STEP(steps);
-  for (Launcher* without : {warpgroups, taking_turns, overlapped, persistent})
+  for (Launcher* without :
+       {warpgroups, setmaxnreg, taking_turns, overlapped, persistent, query_ring})
     if (step.launch == without) return;
-  for (int64_t HS : {64, 72}) {  // 64 has three consumers from step 7 on
+  for (int64_t HS : {64, 72}) {  // 64 has three consumers from step 10 on
     const Attention shape = {.Tq = 192, .Tk = 9, .HS = HS};
     const Workspace small = {.memory = nullptr, .bytes = workspace_bytes(shape) - 1};
     CHECK_THROWS_MATCHES(

@@ -80,7 +80,7 @@ TEST_CASE("hopper: every step stays in its stream, and two launches share nothin
     CAPTURE(step.name, text(shape), of_q);
     check_problem_in_two_streams(normal_problem(shape), of_q, workspace_bytes(shape), step.launch);
   };
-  check({.NH = 3, .Tq = 150, .Tk = 140, .HS = 64}, 0);  // three consumers from step 7 on
+  check({.NH = 3, .Tq = 150, .Tk = 140, .HS = 64}, 0);  // three consumers from step 10 on
   check({.NH = 2, .Tq = 130, .Tk = 140, .HS = 72}, 0);
   if (step.launch == head_sizes) check({.Tq = 9, .Tk = 33, .HS = 24}, 1);  // not for TMA
 }

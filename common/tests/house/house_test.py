@@ -17,7 +17,7 @@ class House(unittest.TestCase):
     def test_a_ladder_has_all_that_is_its_own(self):
         for folder in project.ladders():
             with self.subTest(project.label(folder)):
-                for name in ("main.cpp", "mistakes.txt", "CMakeLists.txt"):
+                for name in ("main.cpp", "take.cu", "mistakes.txt", "CMakeLists.txt"):
                     self.assertTrue((folder / name).is_file(), name)
                 self.assertTrue(any(folder.glob("tests*")), "tests.cpp or tests/")
                 page = page_of(folder)

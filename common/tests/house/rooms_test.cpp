@@ -20,6 +20,7 @@ using Rooms = std::map<std::string, std::set<std::string>>;
 /// Whose headers a room may include, beside its own.
 const Rooms kMayUse = {
     {"kernel", {}},
+    {"take", {"kernel"}},
     {"backend", {"kernel"}},
     {"simulator", {"backend", "kernel"}},
     {"data", {"kernel", "backend"}},

@@ -20,8 +20,6 @@ sys.path.append(f"{sys.path[0]}/..")  # to project.py, which knows the other roo
 import project
 from project import die
 
-project.program = "learn diff"
-
 RED, GREEN, REVERSE, PLAIN = "\033[31m", "\033[32m", "\033[7m", "\033[0m"
 LONG, MANY = 150, 120  # a longer step that changes more lines is marked in the table
 
@@ -252,9 +250,9 @@ def is_called(step, word):
     return word in (step.name, str(step.number), step.path.name, step.path.stem)
 
 
-def find(folder, word):
+def find(folder, word, command="diff"):
     """The folder and the position of a step, by its name or number: in this ladder, or if it has none, in the one of
-    its chapter's that has such a step. part/step names that ladder, too."""
+    its chapter's that has such a step. part/step names that ladder, too. For ./learn diff, or another command."""
     chapter = folder if re.match("[0-9]", folder.name) else folder.parent
     part, slash, name = word.rpartition("/")
     if slash:
@@ -268,14 +266,15 @@ def find(folder, word):
         return (here or having)[0]
     if having:
         die(f"'{word}' is a step of {' and of '.join(project.short_name(place) for place, _ in having)}: "
-            f"say ./learn diff {project.short_name(having[0][0])} {word}")
+            f"say ./learn {command} {project.short_name(having[0][0])} {word}")
     names = [step.name for step in project.steps(folder)]
-    hint = (f"it is a part, so say ./learn diff {project.short_name(chapter)}/{word}, or "
+    hint = (f"it is a part, so say ./learn {command} {project.short_name(chapter)}/{word}, or "
             if folder == chapter and word in project.parts(chapter) else project.did_you_mean(word, names))
     return die(f"there is no step '{word}' in {project.label(folder)}; {hint}choose from {', '.join(names)}")
 
 
 def main():
+    project.program = "learn diff"
     usage = "./learn diff CHAPTER [STEP [OTHER]] [--kernel]"
     parser = argparse.ArgumentParser(prog="./learn diff", add_help=False, usage=usage)
     parser.add_argument("--json", action="store_true")

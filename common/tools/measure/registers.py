@@ -33,7 +33,8 @@ KERNEL = re.compile(r"Compiling entry function '(\w+)' for.*?(\d+) bytes stack f
 def sources():
     """All kernels that programs run, by their path below the root."""
     found = [path for folder in project.chapters() for path in folder.rglob("*.cu")]
-    return sorted(str(path.relative_to(project.ROOT)) for path in found if "exercises" not in path.parts)
+    return sorted(str(path.relative_to(project.ROOT)) for path in found
+                  if "exercises" not in path.parts and path.name not in project.NOT_IN_LIBRARY)
 
 
 def included(path, chapter, seen):

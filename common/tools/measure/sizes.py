@@ -73,11 +73,11 @@ def sized(options):
     return [*sizes("06/faster", *options, last=1), *sizes("06/any_shape", *[each + SIZED for each in options])]
 
 
-def bf16_products(ladder):
+def bf16_products(ladder, last=2):
     return [*sizes(ladder, *[product(m, m, m) for m in (1024, 2048, 4096, 8192)]),
             *sizes(ladder, *[product(*size) for size in (
                 (1000, 3000, 776), (4095, 4097, 4093), (257, 4099, 3001), (8192, 1024, 4096), (3000, 5000, 2048),
-                (16384, 512, 8192))], last=2)]
+                (16384, 512, 8192))], last=last)]
 
 
 def bf16_attention(ladder):
@@ -101,8 +101,8 @@ SETS = {  # a name begins with the chapter's number
         (100, 100, 100000), (128, 128, 65536), (257, 4099, 3001), (300, 5000, 2500), (4097, 500, 999),
         (8191, 511, 1025), (16384, 96, 8192), (20000, 64, 20000))], last=4),
     "02_rows": sizes("02/any_shape", *[product(2**i, 4096, 4096) for i in range(11)], last=1),
-    "02_tensor_cores": bf16_products("02/tensor_cores"),
-    "02_hopper": bf16_products("02/hopper"),
+    "02_tensor_cores": bf16_products("02/tensor_cores", last=3),
+    "02_hopper": bf16_products("02/hopper", last=3),
     "02_tf32": sizes("02/tf32", *[product(*size) for size in (
         (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (1000, 3000, 777))]),
     "03": sizes("03", *MASKS),
@@ -130,7 +130,7 @@ SETS = {  # a name begins with the chapter's number
                       "--m 128 --n 16384 --k 4096"),  # and the article's
     "06_backward": [*sizes("06/backward", ATTENTION, ATTENTION + " --full"),
                     *sizes("06/backward", "--batch 2 --heads 12 --seq 4096 --head-dim 64",
-                           "--batch 4 --heads 16 --seq 2048 --head-dim 128", last=2)],
+                           "--batch 4 --heads 16 --seq 2048 --head-dim 128", last=3)],
     "06_tensor_cores": bf16_attention("06/tensor_cores"),
     "06_hopper": bf16_attention("06/hopper"),
 }

@@ -24,7 +24,6 @@ FIELDS = ("name", "seen", "check", "line", "says", "tests", "file")
 NEEDED_BY = {**dict.fromkeys(("race", "init", "bounds", "barrier", "endless", "launch"), "line"),
              **dict.fromkeys(("value", "nan", "poison"), "says")}
 SOURCES = (".cu", ".cuh", ".cpp", ".hpp")
-NOT_IN_LIBRARY = ("main.cpp", "tests.cpp")  # as in Tutorial.cmake
 
 
 class Problem(Exception):
@@ -116,7 +115,7 @@ class Mistake:
         touched = {os.path.relpath(self.file(), self.chapter)}
         includes = {}
         for source in sorted(self.folder.iterdir()):
-            if source.suffix in SOURCES and source.name not in NOT_IN_LIBRARY:
+            if source.suffix in SOURCES and source.name not in project.NOT_IN_LIBRARY:
                 path = os.path.relpath(source, self.chapter)
                 names = re.findall(r'^#include "(.+)"', source.read_text(), re.M)
                 beside = [os.path.normpath(os.path.join(os.path.dirname(path), name)) for name in names]

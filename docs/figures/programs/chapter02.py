@@ -403,8 +403,8 @@ def serpentine():
 
 @figure("02_spread")
 def spread():
-    fig = Figure(760, 268, "A thread's six copies of a tile. In step 3 all six begin after the products of k = 7, at the start of a "
-                           "tile, and the products of k = 0 wait for them. In step 4 three begin with k = 0 and three with k = 1")
+    fig = Figure(760, 268, "A thread's six copies of a tile. In step 6 all six begin after the products of k = 7, at the start of a "
+                           "tile, and the products of k = 0 wait for them. In step 7 three begin with k = 0 and three with k = 1")
     left, unit = 24, 98
     kinds = [BLUE] * 4 + [ORANGE] * 2
 
@@ -425,9 +425,9 @@ def spread():
             x += unit + (1 if k == 7 else 0)
         fig.lines(left + unit + 8, y + 62, words, 12, 17, color=color)
 
-    panel(20, "Step 3: all six at the start of a tile", 6,
+    panel(20, "Step 6: all six at the start of a tile", 6,
           ["All warps begin their copies now. The queue of the load unit is full,", "and the reads of operands wait in it."], RED)
-    panel(132, "Step 4: three with k = 0, three with k = 1", 3,
+    panel(132, "Step 7: three with k = 0, three with k = 1", 3,
           ["The first copies leave the queue while there is something to multiply."], GREEN)
     fig.lines(10, 236, ["Dashed: the barrier after which the other buffer is free. Dotted: here a tile ends and the next begins.",
                         "Blue: copies of A, one float each; orange: copies of B, four floats each."], 12.5, 19)
@@ -436,10 +436,10 @@ def spread():
 
 @figure("02_first_tile")
 def first_tile():
-    fig = Figure(760, 192, "K = 20 in tiles of 8. Step 3 takes 8, 8 and what is left, 4; every turn has to ask whether k is still "
-                           "inside. Step 4 takes 4 first, then 8 and 8: only the first tile is special")
+    fig = Figure(760, 192, "K = 20 in tiles of 8. Step 4 takes 8, 8 and what is left, 4; every turn has to ask whether k is still "
+                           "inside. Step 5 takes 4 first, then 8 and 8: only the first tile is special")
     left, cell = 110, 26
-    for y, name, sizes in ((40, "step 3", (8, 8, 4)), (112, "step 4", (4, 8, 8))):
+    for y, name, sizes in ((40, "step 4", (8, 8, 4)), (112, "step 5", (4, 8, 8))):
         fig.text(10, y + 14, name, 13, bold=True, middle=True)
         x = left
         for n, size in enumerate(sizes):

@@ -1,5 +1,4 @@
-"""The figures of chapter 02's part hopper: who waits for whom, what a descriptor says, who has the registers, and what a
-cluster shares."""
+"""The figures of chapter 02's part hopper: who waits for whom, what a descriptor says, and what a cluster shares."""
 from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, RED, Figure, figure
 
 
@@ -52,7 +51,7 @@ def time_line():
     fig.text(left + 60 + 6 * unit, 286, "this tile of C: six steps of K", 12, anchor="end")
     fig.text(left + 72 + 6 * unit, 286, "the next tile: its stages are full already", 12)
     fig.text(8, 314, "Numbers are stages of the ring. The consumers share the tensor cores: alone, each would take half the time.", 12)
-    fig.text(8, 332, "This is step 5: in steps 2 to 4 the consumers store C themselves.", 12)
+    fig.text(8, 332, "This is step 8: in steps 3 to 7 the consumers store C themselves.", 12)
     return fig
 
 
@@ -122,28 +121,6 @@ def descriptor():
     fig.arrow(left, top + 164, left + 130, top + 164, ORANGE)
     fig.text(left, top + 180, "leading: 64 rows · 128 bytes", 11.5, ORANGE)
     fig.text(left, top + 198, "16 of K: two times 8 rows; the next 16: start + 2048", 11.5)
-    return fig
-
-
-@figure("02_hopper_registers")
-def registers():
-    fig = Figure(780, 190, "The 65536 registers of a multiprocessor. At first each of the 384 threads has 168. Then the producer's 128 "
-                           "threads keep 24 each, and each consumer's have 240: 128 sums, and addresses")
-    width, left = 640, 120
-    for y, name, parts in ((40, "at the launch", ((168, "producer: 168", ORANGE), (168, "consumer 1: 168", GREEN), (168, "consumer 2: 168", GREEN))),
-                           (100, "by role", ((24, "24", ORANGE), (240, "consumer 1: 240", GREEN), (240, "consumer 2: 240", GREEN)))):
-        fig.text(8, y + 17, name, 12.5, bold=True, middle=True)
-        x = left
-        for count, words, color in parts:
-            span(fig, x, y, width * count / 512, words, color, HALF, 34, 12)
-            x += width * count / 512
-        fig.rect(x, y, width * 8 / 512, 34, GREY, 0, 1, dash="2 2")
-    fig.text(left + width, 90, "8 for nobody", 11, anchor="end", middle=True)
-    x = left + width * 24 / 512
-    for i in range(2):
-        begin = x + i * width * 240 / 512
-        fig.brace(begin, 138, begin + width * 128 / 512, 138, "128 sums", GREEN)
-    fig.text(left, 30, "128 threads each, 512 registers for the three of them", 12)
     return fig
 
 

@@ -40,7 +40,7 @@ def who_sums_what():
 
 @figure("06_backward_parts")
 def parts():
-    f = Figure(760, 292, "Step 4: the block of a tile of keys also multiplies dS with K, and stores the product for each tile of queries "
+    f = Figure(760, 292, "Step 6: the block of a tile of keys also multiplies dS with K, and stores the product for each tile of queries "
                          "as a part of dq. A second kernel adds up the parts of a query in the order of the keys.")
     x, top = 60, 64
     f.heading(20, 20, "a block's five products")

@@ -42,11 +42,34 @@ def ring():
     return f
 
 
+@figure("06_hopper_registers")
+def registers():
+    f = Figure(760, 210, "The registers of a block of 384 threads. At the launch each of its three warpgroups has 168 a thread. Then the "
+                         "producer's keeps 24 and each consumer's has 240: 64 for S, 32 for P, 64 for O, and 80 for all else.")
+    left, scale = 130, 1.2  # of the first register; of one
+    colors = (ORANGE, BLUE, BLUE)
+    for y, name, counts in ((40, "at the launch", (168, 168, 168)), (100, "from then on", (24, 240, 240))):
+        f.text(20, y + 17, name, 12.5, TEXT, middle=True)
+        x = left
+        for group, (count, color) in enumerate(zip(counts, colors)):
+            words = f"consumer {group - 1}: {count}" if group else f"producer: {count}" if count > 24 else count
+            f.rect(x, y, count * scale - 2, 34, color, HALF, 0.8, 2)
+            f.text(x + count * scale / 2 - 1, y + 17, words, 11.5, TEXT, "middle", middle=True)
+            x += count * scale
+    for consumer in range(2):
+        x = left + (24 + 240 * consumer) * scale
+        for name, count, color in (("S", 64, PURPLE), ("P", 32, PURPLE), ("O", 64, GREEN), ("all else", 80, GREY)):
+            f.brace(x + 2, 140, x + count * scale - 4, 140, name, color, size=11.5)
+            x += count * scale
+    f.lines(20, 196, ["For each of a warpgroup's 128 threads. 168 + 168 + 168 = 24 + 240 + 240 = 504 of the 512 that there are."], 12.5)
+    return f
+
+
 @figure("06_hopper_turns")
 def turns():
     f = Figure(760, 426, "What two consumers do in time, not to scale. Step 1: each multiplies for S, has its softmax, multiplies for O; nothing says "
-                         "that they do so at different times. Step 2: one multiplies, P times V of a tile and S of the next, while the other "
-                         "has its softmax. Step 3: a consumer's softmax also runs during its own P times V.")
+                         "that they do so at different times. Step 3: one multiplies, P times V of a tile and S of the next, while the other "
+                         "has its softmax. Step 4: a consumer's softmax also runs during its own P times V.")
 
     def draw(top, title, rows):
         f.text(20, top - 10, title, 12.5, TEXT, bold=True)
@@ -62,16 +85,16 @@ def turns():
                 f.text(x + 69, y + 24.5, "softmax", 11, TEXT, "middle", middle=True)
         f.line(130, top + 84, 740, top + 84, GREY, 0.6)
 
-    draw(40, "step 1: at the same time, each at half the speed; then nobody multiplies",
+    draw(40, "steps 1 and 2: at the same time, each at half the speed; then nobody multiplies",
          [([(150, 100, "S"), (390, 200, "PV, S")], [250, 590])] * 2)
-    draw(166, "step 2: turns",
+    draw(166, "step 3: turns",
          [([(150, 50, "S"), (340, 100, "PV, S"), (580, 100, "PV, S")], [200, 440]),
           ([(200, 50, "S"), (440, 100, "PV, S"), (680, 60, "PV …")], [250, 540])])
-    draw(292, "step 3: S first, and the softmax during one's own PV",
+    draw(292, "step 4: S first, and the softmax during one's own PV",
          [([(150, 50, "S"), (340, 100, "S, PV"), (540, 100, "S, PV")], [200, 390, 590]),
           ([(200, 50, "S"), (440, 100, "S, PV"), (640, 100, "S, PV")], [250, 490])])
-    f.lines(20, 398, ["Not to scale. Upper halves: products, from their start to their end; lower halves: the threads. In step 2 a softmax",
-                      "that takes longer than the other's products leaves a gap; in step 3 it has the time of PV more."], 12.5, step=18)
+    f.lines(20, 398, ["Not to scale. Upper halves: products, from their start to their end; lower halves: the threads. In step 3 a softmax",
+                      "that takes longer than the other's products leaves a gap; in step 4 it has the time of PV more."], 12.5, step=18)
     return f
 
 

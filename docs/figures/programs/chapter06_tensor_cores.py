@@ -88,7 +88,7 @@ def swizzle():
 @figure("06_tc_waits")
 def waits():
     f = Figure(760, 424, "Time lines of a tile. Step 3: V of tile j may come during the product for S and the softmax, K of tile j + 1 from "
-                         "the softmax on until the next tile; the block waits for K, then for V, and has four barriers a tile. Step 7: both "
+                         "the softmax on until the next tile; the block waits for K, then for V, and has four barriers a tile. Step 8: both "
                          "of tile j + 1 are copied into the other stage during all of tile j, with one wait and one barrier.")
     left, width = 120, 610
 
@@ -121,7 +121,7 @@ def waits():
         barrier(x, y - 6, y + 104, words)
     f.text(left, y + 144, "K(j+1) may begin when nobody reads K(j) any more: right after the first product.", 12)
 
-    f.heading(20, 228, "step 7: two stages of both")
+    f.heading(20, 228, "step 8: two stages of both")
     y = 248
     row(y, "copies")
     box(y, 0.03, 0.98, ORANGE, "K(j+1) and V(j+1), into the other stage")

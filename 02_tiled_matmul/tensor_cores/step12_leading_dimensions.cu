@@ -1,0 +1,139 @@
+// Step 12 = step 11 + rows of A and B may begin further apart than they are long: leading
+// dimensions.
+//
+// FLOP            2·M·N·K
+// global memory   as in step 5
+// asked for       loads 2·K·(M·⌈N/256⌉ + N·⌈M/128⌉) bytes, stores E·M·N bytes
+// shared memory   as in step 5
+// block           256 threads for 128 × 256 elements of C
+#include <algorithm>
+
+#include "common/kernel/check.hpp"
+#include "common/kernel/grid.hpp"
+#include "common/kernel/mma.cuh"
+#include "tensor_cores/bf16_tile.cuh"
+#include "tensor_cores/launch_checks.hpp"
+#include "tensor_cores/products.cuh"
+#include "tensor_cores/tile_order.cuh"
+#include "tensor_cores/wide_store.cuh"
+
+namespace tutorial::tiled_matmul::tensor_cores {
+namespace {
+
+constexpr int BM = 128, BN = 256;  // the block's tile of C …
+constexpr int WM = 64, WN = 64;    // … and a warp's: 128 sums a thread, half of its registers
+constexpr int BK = 64;             // elements of K at a time: 48 KB for both tiles
+constexpr int WARPS_N = BN / WN, THREADS = BM / WM * WARPS_N * 32;
+
+constexpr int GROUP = 8;  // tiles of C one below the other that come one after the other
+
+using TileA = Swizzled<BM, BK>;
+using TileB = Swizzled<BK, BN>;
+constexpr int STAGE = TileA::SIZE + TileB::SIZE;
+using ThreeStages = Stages<3, STAGE>;  // 144 of 227 KB
+using TwoStages = Stages<2, STAGE>;    // 96 of 99 KB
+
+/// Rows of A and B begin lda and ldb elements apart. What is behind a row of A are zeros.
+template <int STAGES, int WIDTH, class Out>
+__global__ void __launch_bounds__(THREADS, 1)
+    leading_dimensions_kernel(const bf16* A, const bf16* B, Out* C, int64_t M, int64_t N, int64_t K,
+                              int64_t lda, int64_t ldb, bool aligned_c) {
+  extern __shared__ uint4 shared[];
+  bf16* const tiles = reinterpret_cast<bf16*>(shared);  // (STAGES, STAGE): of A, and behind it of B
+  const Place place = place_of<GROUP>(int64_t{blockIdx.x}, ceil_div(M, BM), ceil_div(N, BN));
+  const int64_t row0 = place.down * BM, col0 = place.across * BN;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int m = warp / WARPS_N * WM, n = warp % WARPS_N * WN;  // the warp's tile in the block's
+
+  float sum[WM / 16][WN / 8][4] = {};
+  const TileCopies<TileA, THREADS, WIDTH, Depth::cols> copies_of_a(A, M, lda, row0);
+  const TileCopies<TileB, THREADS, WIDTH, Depth::rows> copies_of_b(B, K, ldb, col0);
+  // Copies of the tiles from k0 on; of none, where K has ended, but a group all the same: so the
+  // number of groups says which tiles have come.
+  const auto begin_copies = [&](int stage, int64_t k0) {
+    if (k0 < K) {
+      bf16* As = tiles + stage * STAGE;
+      copies_of_a.begin(As, k0);
+      copies_of_b.begin(As + TileA::SIZE, k0);
+    }
+    __pipeline_commit();
+  };
+  const auto wait_for_stage = [&] {
+    __pipeline_wait_prior(STAGES - 2);  // this thread's copies of the next stage have come …
+    __syncthreads();  // … and all threads', and nobody reads the stage before it any more
+  };
+  uint32_t a[2][WM / 16][4], b[2][WN / 16][4];  // for these products, and for the next ones
+  // Where the rows begin that this lane points to, from the first tile on: 16 rows further down
+  // chunks change places in the same way.
+  int from_a[BK / 16], from_b[WN / 16];
+#pragma unroll
+  for (int k = 0; k < BK; k += 16) from_a[k / 16] = TileA::at(m + lane % 16, k + lane / 16 * 8);
+#pragma unroll
+  for (int j = 0; j < WN / 16; ++j)
+    from_b[j] = TileA::SIZE + TileB::at(lane % 16, n + 16 * j + lane / 16 * 8);
+  const auto read_fragments = [&](int which, int stage, int k) {
+    const bf16* const from = tiles + stage * STAGE;
+#pragma unroll
+    for (int i = 0; i < WM / 16; ++i) ldmatrix(a[which][i], from + from_a[k / 16] + 16 * i * BK);
+#pragma unroll
+    for (int j = 0; j < WN / 16; ++j) ldmatrix_trans(b[which][j], from + from_b[j] + k * BN);
+  };
+
+  for (int s = 0; s < STAGES - 1; ++s) begin_copies(s, s * BK);
+  if (K > 0) {
+    wait_for_stage();
+    read_fragments(0, 0, 0);
+  }
+  int stage = 0;
+  for (int64_t k0 = 0; k0 < K; k0 += BK) {
+    // After the last tile comes none: its own first fragments are read once more.
+    const int next = k0 + BK < K ? stage_after<STAGES>(stage) : stage;
+#pragma unroll
+    for (int k = 0; k < BK; k += 16) {
+      const int which = k / 16 % 2;
+      if (k + 16 < BK) {
+        read_fragments(1 - which, stage, k + 16);
+      } else {
+        wait_for_stage();
+        read_fragments(1 - which, next, 0);
+      }
+      // Not with the first products: just after a barrier all warps would begin copies at once.
+      if (k == 16) begin_copies(stage_before<STAGES>(stage), k0 + (STAGES - 1) * BK);
+      multiply(sum, a[which], b[which]);
+    }
+    stage = next;
+  }
+  __syncthreads();  // nobody reads the tiles any more
+  static_assert(THREADS / 32 * STAGED<WN / 8> * sizeof(float) <= Stages<STAGES, STAGE>::BYTES);
+  store_wide(C, M, N, row0 + m, col0 + n, sum,
+             reinterpret_cast<Out*>(shared) + warp * STAGED<WN / 8>, aligned_c);
+}
+
+}  // namespace
+
+// The rule for copies is step 11's, with leading dimensions in place of the numbers of columns.
+void leading_dimensions(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
+                        Workspace, cudaStream_t stream) {
+  require_device("leading_dimensions", TwoStages::BYTES);
+  const int64_t M = product.M, N = product.N, K = product.K;
+  const int64_t lda = K, ldb = N;  // A and B have no gaps
+  if (M == 0 || N == 0) return;
+  const int width = std::min(copy_width(A, lda), copy_width(B, ldb));
+  const int64_t blocks = ceil_div(M, BM) * ceil_div(N, BN);
+  with_first_that_fits<ThreeStages, TwoStages>(shared_memory_limit(), [&]<class R>() {
+    std::visit(
+        [&]<class Out>(Out* to) {
+          const auto kernel = width == 8   ? leading_dimensions_kernel<R::STAGES, 8, Out>
+                              : width == 4 ? leading_dimensions_kernel<R::STAGES, 4, Out>
+                              : width == 2 ? leading_dimensions_kernel<R::STAGES, 2, Out>
+                                           : leading_dimensions_kernel<R::STAGES, 1, Out>;
+          allow_shared_memory(kernel, R::BYTES);
+          kernel<<<blocks, THREADS, R::BYTES, stream>>>(A, B, to, M, N, K, lda, ldb,
+                                                        rows_are_aligned(to, N));
+        },
+        C);
+  });
+  CUDA_CHECK_LAUNCH();
+}
+
+}  // namespace tutorial::tiled_matmul::tensor_cores

@@ -1,0 +1,36 @@
+// The main() of ./learn take 02/tf32 STEP FILE.
+// words: M N K, in the simulator 200 150 100
+#include <exception>
+
+#include "common/take/take.hpp"
+#include "tf32/tf32.hpp"
+
+using namespace tutorial;
+using namespace tutorial::take;
+
+int main(int argc, char** argv) try {
+  const int64_t M = size_word(argc, argv, 1, 4096), N = size_word(argc, argv, 2, 4096),
+                K = size_word(argc, argv, 3, 4096);
+  Array<float> A(M * K, 1), B(K * N, 2);
+  for (Array<float>* X : {&A, &B}) {                           // only: one_product
+    for (float& x : X->host) x = std::round(1024 * x) / 1024;  // TF32  // only: one_product
+    X->to_device();                                            // only: one_product
+  }                                                            // only: one_product
+  Array<float> C(M * N);
+
+  const auto launch = [&] {
+    tiled_matmul::tf32::STEP({.M = M, .N = N, .K = K}, A.device, B.device, C.device, nullptr);
+  };
+  launch();
+  // Tensor cores cut off where they add, and of two TF32 numbers for one of float32 a little is
+  // missing.
+  const auto want = [&](int64_t i) {  // C[i / N][i % N]
+    return sum_of(
+        K, [&](int64_t k) { return A.at(i / N * K + k) * B.at(k * N + i % N); }, 0x1p-20);
+  };
+  if (!is_right(C, want)) return 1;
+  print_time("STEP", launch);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 2;
+}

@@ -1,0 +1,198 @@
+// Step 6 = step 5 + two places for Q, a third ring. So the next queries, too, come while the
+// products before them end and O is stored, and step 5's wait for them is gone.
+//
+//   producer          K Q0 K V K V V│K Q1 K V …│K Q2
+//   consumers              S P·V S P·V …   O0│S P·V …   O1│       no gap but the store of O
+//
+// FLOP            as step 1
+// global memory   as step 5
+// asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/128⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
+// shared memory   2·D·(2·128 + 4·128) bytes and the barriers: 196,608 for D = 128
+// block           as step 5
+#include "hopper/launch.hpp"
+#include "hopper/words.cuh"
+
+namespace tutorial::flash_attention::hopper {
+namespace {
+
+constexpr int CONSUMERS = 2;  // warpgroups
+constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP;
+constexpr int Br = CONSUMERS * ROWS, Bc = 128;  // queries of a block, keys of a tile
+constexpr int STAGES = 2, QUERY_STAGES = 2;
+
+template <int D>
+struct Shared {
+  Boxes<Br, D> Q[QUERY_STAGES];
+  Boxes<Bc, D> K[STAGES], V[STAGES];
+  Barrier Q_full[QUERY_STAGES], Q_empty[QUERY_STAGES];
+  Barrier K_full[STAGES], V_full[STAGES], K_empty[STAGES], V_empty[STAGES];
+};
+
+template <int D>
+__device__ __forceinline__ void make_barriers(Shared<D>& shared) {
+  for (int stage = 0; stage < QUERY_STAGES; ++stage) {
+    barrier_init(shared.Q_full[stage], 1);
+    barrier_init(shared.Q_empty[stage], CONSUMERS * WARPGROUP);  // each thread arrives
+  }
+  for (int stage = 0; stage < STAGES; ++stage) {
+    barrier_init(shared.K_full[stage], 1);
+    barrier_init(shared.V_full[stage], 1);
+    barrier_init(shared.K_empty[stage], CONSUMERS);
+    barrier_init(shared.V_empty[stage], CONSUMERS);
+  }
+  barrier_init_fence();
+}
+
+/// How many tiles of queries all heads have.
+__host__ __device__ inline int64_t tiles_of(const Attention& shape) {
+  return shape.B * shape.NH * ceil_div(shape.Tq, Br);
+}
+__device__ __forceinline__ Queries queries_of(const Attention& shape, int64_t tile) {
+  const int64_t tiles_of_head = ceil_div(shape.Tq, Br);
+  return Queries(shape, Br, Bc, tile / tiles_of_head, tile % tiles_of_head * Br);
+}
+
+/// One thread: begins the loads for a tile of queries, each as soon as its stage is empty. The last
+/// keys, where the mask is, come first, and before the queries, whose place may not be empty yet.
+template <int D>
+__device__ __forceinline__ void produce(Shared<D>& shared, const Queries& queries,
+                                        const CUtensorMap& q, const CUtensorMap& k,
+                                        const CUtensorMap& v, Ring<STAGES>& keys,
+                                        Ring<STAGES>& values, const Ring<QUERY_STAGES>& at) {
+  for (int j = queries.tiles - 1; j >= -1; --j) {  // V of a tile after K of the next
+    if (j >= 0) {
+      barrier_wait(shared.K_empty[keys.stage], keys.parity ^ 1);
+      load(shared.K[keys.stage], k, shared.K_full[keys.stage], j * Bc, queries.kv_head);
+      keys.next();
+    }
+    if (j == queries.tiles - 1) {
+      barrier_wait(shared.Q_empty[at.stage], at.parity ^ 1);
+      load(shared.Q[at.stage], q, shared.Q_full[at.stage], queries.i0, queries.head);
+    }
+    if (j + 1 < queries.tiles) {
+      barrier_wait(shared.V_empty[values.stage], values.parity ^ 1);
+      load(shared.V[values.stage], v, shared.V_full[values.stage], (j + 1) * Bc, queries.kv_head);
+      values.next();
+    }
+  }
+}
+
+/// One thread: all its block's loads.
+template <int D>
+__device__ __forceinline__ void produce_all(Shared<D>& shared, const Attention& shape,
+                                            const CUtensorMap& q, const CUtensorMap& k,
+                                            const CUtensorMap& v) {
+  Ring<STAGES> keys, values;
+  Ring<QUERY_STAGES> at;
+  for (int64_t tile = blockIdx.x; tile < tiles_of(shape); tile += gridDim.x, at.next())
+    produce(shared, queries_of(shape, tile), q, k, v, keys, values, at);
+}
+
+/// The turn of warpgroup 0 or 1. Number 0 of the barriers is __syncthreads().
+__device__ __forceinline__ void take_turn(int warpgroup) {
+  named_sync(1 + warpgroup, 2 * WARPGROUP);
+}
+__device__ __forceinline__ void pass_turn(int warpgroup) {
+  named_arrive(2 - warpgroup, 2 * WARPGROUP);
+}
+
+/// A warpgroup: O and the sums of its 64 queries from i0 on.
+template <int D>
+__device__ __forceinline__ void consume(Shared<D>& shared, float (&O)[D / 2], Sums& sums,
+                                        const Attention& shape, int tiles, int64_t i0, float scale,
+                                        const Boxes<Br, D>& queries, Ring<STAGES>& keys,
+                                        Ring<STAGES>& values) {
+  float S[Bc / 2];
+  uint32_t P[Bc / 16][4];
+  const int warpgroup = static_cast<int>(i0 % Br) / ROWS;
+  const bf16* const Q = queries.box[0] + warpgroup * ROWS * COLUMNS;
+  // Every row of the warpgroup sees the first `whole` tiles to their end.
+  const int whole = static_cast<int>(shape.visible_keys(i0) / Bc);
+  if (tiles == 0) return;
+  barrier_wait(shared.K_full[keys.stage], keys.parity);
+  take_turn(warpgroup);
+  multiply_keys<D, Bc>(S, Q, Br * COLUMNS, shared.K[keys.stage]);
+  pass_turn(warpgroup);
+  wgmma_wait<0>(S);
+  release(shared.K_empty[keys.stage]);
+  keys.next();
+  if (tiles > whole) hide_masked(S, shape, i0, int64_t{tiles - 1} * Bc);
+  softmax(S, sums, scale);  // O is 0
+  round_weights(P, S);
+  for (int j = tiles - 2; j >= 0; --j) {
+    barrier_wait(shared.K_full[keys.stage], keys.parity);
+    take_turn(warpgroup);
+    multiply_keys<D, Bc>(S, Q, Br * COLUMNS, shared.K[keys.stage]);
+    barrier_wait(shared.V_full[values.stage], values.parity);
+    multiply_values<D, Bc>(O, P, shared.V[values.stage]);
+    pass_turn(warpgroup);
+    wgmma_wait<1>(S);
+    release(shared.K_empty[keys.stage]);
+    keys.next();
+    if (j >= whole) hide_masked(S, shape, i0, int64_t{j} * Bc);
+    const Rescale rescale = softmax(S, sums, scale);
+    wgmma_wait<0>(O);
+    release(shared.V_empty[values.stage]);
+    values.next();
+    round_weights(P, S);
+    rescale_rows(O, rescale);
+  }
+  barrier_wait(shared.V_full[values.stage], values.parity);
+  multiply_values<D, Bc>(O, P, shared.V[values.stage]);
+  wgmma_wait<0>(O);
+  release(shared.V_empty[values.stage]);
+  values.next();
+}
+
+template <int D>
+__global__ void __launch_bounds__(THREADS, 1)
+    query_ring_kernel(Attention shape, float scale, const __grid_constant__ CUtensorMap q,
+                      const __grid_constant__ CUtensorMap k, const __grid_constant__ CUtensorMap v,
+                      bf16* __restrict__ out, float* __restrict__ lse) {
+  extern __shared__ unsigned char memory[];
+  Shared<D>& shared = aligned_shared<Shared<D>>(memory);
+  if (threadIdx.x == 0) make_barriers(shared);
+  __syncthreads();
+  if (threadIdx.x < WARPGROUP) {
+    give_registers<24>();
+    if (threadIdx.x < WARP && elect_one()) produce_all(shared, shape, q, k, v);
+    return;
+  }
+  take_registers<240>();
+  const int warpgroup = threadIdx.x / WARPGROUP - 1;
+  if (warpgroup == 1) pass_turn(1);  // the first turn is warpgroup 0's
+  Ring<STAGES> keys, values;
+  Ring<QUERY_STAGES> at;
+  for (int64_t tile = blockIdx.x; tile < tiles_of(shape); tile += gridDim.x, at.next()) {
+    const Queries queries = queries_of(shape, tile);
+    const int64_t i0 = queries.i0 + warpgroup * ROWS;
+    float O[D / 2] = {};
+    Sums sums;
+    barrier_wait(shared.Q_full[at.stage], at.parity);
+    consume(shared, O, sums, shape, queries.tiles, i0, scale, shared.Q[at.stage], keys, values);
+    // Each thread for itself: without keys there is no product that holds a warpgroup together, and
+    // the next queries must not come before the last of its threads has seen that these are there.
+    barrier_arrive(shared.Q_empty[at.stage]);
+    finish(O, sums, lse + queries.head * shape.Tq, i0, shape.Tq);
+    store(out + queries.head * shape.Tq * shape.HS, O, i0, shape.Tq, static_cast<int>(shape.HS));
+  }
+}
+
+}  // namespace
+
+void query_ring(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
+                float* lse, Workspace, cudaStream_t stream) {
+  require_supported(shape, "query_ring", 128, q, k, v, out);
+  with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
+    constexpr int BYTES = aligned_bytes<Shared<D>>;
+    const auto kernel = query_ring_kernel<D>;
+    allow_shared_memory(kernel, BYTES, "head size", shape.HS);
+    if (shape.rows() * shape.HS == 0) return;
+    kernel<<<blocks_that_stay(tiles_of(shape)), THREADS, BYTES, stream>>>(
+        shape, LOG2_E * score_scale(shape), queries_map(shape, q, Br), keys_map(shape, k, Bc, q),
+        keys_map(shape, v, Bc, q), out, lse);
+    CUDA_CHECK_LAUNCH();
+  });
+}
+
+}  // namespace tutorial::flash_attention::hopper
