@@ -13,7 +13,7 @@ sys.path[:0] = map(str, (ROOT / "common/tools").glob("**/"))
 import exercises  # noqa: E402
 
 FILES = {"task.md", "exercise.hpp", "solution.cu", "tests.cpp"}
-FEWEST, LEAST_LINES, MOST_LINES = 2, 3, 15
+FEWEST, LEAST_LINES, MOST_LINES, MOST_OF_A_KERNEL = 2, 3, 15, 60
 
 
 class EveryExercise(unittest.TestCase):
@@ -41,9 +41,15 @@ class EveryExercise(unittest.TestCase):
                 gaps = exercises.GAP.findall(solution)
                 self.assertEqual(len(gaps), solution.count("// ---- your code"))
                 self.assertTrue(gaps)
-                for _, code, _ in gaps:
+                for asked, code, _ in gaps:
                     lines = [line for line in code.splitlines() if line.split("//")[0].strip()]
-                    self.assertTrue(LEAST_LINES <= len(lines) <= MOST_LINES, code)
+                    most = MOST_OF_A_KERNEL if "a whole kernel" in asked else MOST_LINES
+                    self.assertTrue(LEAST_LINES <= len(lines) <= most, code)
+
+    def test_there_is_a_whole_kernel_to_write(self):
+        whole = {one.chapter[:2] for one in exercises.exercises()
+                 if "a whole kernel" in (one.folder / "solution.cu").read_text()}
+        self.assertLessEqual({"02", "04", "06"}, whole)
 
 
 class Tool(unittest.TestCase):
