@@ -269,6 +269,7 @@ class Pages(Scratch):
         self.write("docs/figures/a.svg", "<svg/>")
         self.assert_says("![Two boxes side by side](figures/a.svg)\n")
         self.assert_says("![a](figures/a.svg)\n", "has no alternative text")
+        self.assert_says("![Two boxes side by side](figures/a.svg) [a](figures/a.svg)\n", "is no picture")
         self.expected = ["unused"]
         self.write("docs/09_a.md", "none\n")
         self.assertIn("docs/figures/a.svg is on no page", self.pages(status=1))

@@ -103,6 +103,8 @@ def problems(path):
         target = path.parent / link
         if not target.exists() or project.ROOT not in [target.resolve(), *target.resolve().parents]:
             found.append(f"the link to {link} leads nowhere")
+    for figure in re.findall(r"(?<!!)\[[^]!]*\]\(([^)\s]+\.svg)\)", "\n".join(prose)):
+        found.append(f"the link to {figure} is no picture, and the site has no page for it: link the page that shows it")
     return found
 
 
