@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(THREADS, T::BLOCKS_PER_SM)
         read_fragments(0, 1 - buffer, 0);
       }
       if (k < BK - 1) read_fragments((k + 1) % 2, buffer, k + 1);
-#pragma unroll  // a few copies with each k: all at once, they would keep the arithmetic waiting
+#pragma unroll  // a few copies with each k, not all at the start of the tile
       for (int c = k * PER_K; MORE && c < CopiesOfTile::COUNT && c < (k + 1) * PER_K; ++c)
         copies.begin(c, 1 - buffer);
       multiply(sum, a[k % 2], b[k % 2]);

@@ -403,8 +403,8 @@ def serpentine():
 
 @figure("02_spread")
 def spread():
-    fig = Figure(760, 268, "A thread's six copies of a tile. In step 6 all six begin after the products of k = 7, at the start of a "
-                           "tile, and the products of k = 0 wait for them. In step 7 three begin with k = 0 and three with k = 1")
+    fig = Figure(760, 268, "A thread's six copies of a tile. In step 6 all six begin at the start of a tile, between the products of "
+                           "k = 7 and those of k = 0. In step 7 three begin with k = 0 and three with k = 1")
     left, unit = 24, 98
     kinds = [BLUE] * 4 + [ORANGE] * 2
 
@@ -426,9 +426,9 @@ def spread():
         fig.lines(left + unit + 8, y + 62, words, 12, 17, color=color)
 
     panel(20, "Step 6: all six at the start of a tile", 6,
-          ["All warps begin their copies now. The queue of the load unit is full,", "and the reads of operands wait in it."], RED)
+          ["All warps begin all their copies now, one after the other."], RED)
     panel(132, "Step 7: three with k = 0, three with k = 1", 3,
-          ["The first copies leave the queue while there is something to multiply."], GREEN)
+          ["Three copies, then the products of k = 0, then the other three."], GREEN)
     fig.lines(10, 236, ["Dashed: the barrier after which the other buffer is free. Dotted: here a tile ends and the next begins.",
                         "Blue: copies of A, one float each; orange: copies of B, four floats each."], 12.5, 19)
     return fig
