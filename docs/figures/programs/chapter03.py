@@ -497,7 +497,7 @@ def band():
 @figure("03_nearest")
 def nearest():
     f = Figure(760, 250, "A strip of 128 queries is multiplied with 256 points at a time. A row's sums are compared with its"
-                         " limit; the few that are smaller wait in a buffer of 32 keys; a full buffer is merged into the"
+                         " limit; the few that are smaller wait in a buffer of 32 keys; half full, it is merged into the"
                          " row's sorted list, whose last key is the new limit")
     f.heading(10, 20, "a strip of C, never written")
     for tile in range(6):
@@ -514,7 +514,7 @@ def nearest():
     f.grid(412, 54, 4, 8, 12, ORANGE)
     f.text(412, 122, "32 keys, in any order", 12)
     f.arrow(512, 78, 596, 78, ORANGE)
-    f.text(554, 70, "full: merge", 12, anchor="middle")
+    f.lines(554, 54, ("half full:", "merge"), 12, 16, anchor="middle")
     f.heading(600, 20, "list")
     f.grid(600, 40, 10, 1, 12, BLUE, cell_height=12)
     f.text(620, 52, "best", 12)
