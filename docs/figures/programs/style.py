@@ -69,7 +69,7 @@ class Figure:
                 left, top = x + col * cell, y + row * height
                 self.rect(left, top, cell - gap, height - gap, c, fill, 0)
                 if text != "":
-                    self.text(left + (cell - gap) / 2, top + (height - gap) / 2, text, 10, anchor="middle", middle=True)
+                    self.text(left + (cell - gap) / 2, top + (height - gap) / 2, text, 11, anchor="middle", middle=True)
 
     def line(self, x1, y1, x2, y2, color=GREY, width=1.5, dash="", arrow=False):
         self.path(f"M{number(x1)} {number(y1)}L{number(x2)} {number(y2)}", color, width, dash, arrow)
