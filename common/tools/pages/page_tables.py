@@ -56,7 +56,9 @@ def times(name, sizes, other):
     if sizes:
         names = list(by_size)
         by_size = {names[number - 1]: by_size[names[number - 1]] for number in sizes}
-    steps = list(dict.fromkeys(row["step"] for rows in by_size.values() for row in rows))
+    named = [row for rows in by_size.values() for row in rows]
+    named.sort(key=lambda row: row["kind"] != "step")  # what they are compared with stands below them
+    steps = list(dict.fromkeys(row["step"] for row in named))
 
     def cell(rows, step):
         whole = results.whole(rows, other)

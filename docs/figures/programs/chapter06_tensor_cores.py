@@ -66,7 +66,7 @@ def p_as_fragment():
 @figure("06_tc_swizzle")
 def swizzle():
     f = Figure(760, 300, "Eight rows of a tile, 8 chunks of 16 bytes each. Plain: chunk 2 of every row lies in the same banks, so 8 rows "
-                         "take 8 rounds. Swizzled: chunk 2 of row r stands at place 2 xor r, and the 8 chunks lie in 32 different banks.")
+                         "take 8 passes. Swizzled: chunk 2 of row r stands at place 2 xor r, and the 8 chunks lie in 32 different banks.")
     cell, top = 38, 66
     for x, title, place in ((48, "plain: place c", lambda r, c: c), (432, "swizzled: place c xor r", lambda r, c: c ^ r)):
         f.heading(x, 20, title)
@@ -79,9 +79,9 @@ def swizzle():
             for c in range(8):
                 p = place(r, c)
                 f.rect(x + p * cell, top + r * 24, cell - 2, 22, ORANGE, HALF if c == 2 else FAINT, 0)
-                f.text(x + p * cell + cell / 2 - 1, top + r * 24 + 11, f"c{c}", 11, TEXT, "middle", middle=True)
-    f.text(48, 282, "chunk 2 of 8 rows: 4 banks, 8 rounds, 7 of them conflicts", 12.5)
-    f.text(432, 282, "all 32 banks, 1 round", 12.5)
+                f.text(x + p * cell + cell / 2 - 1, top + r * 24 + 11, f"c{c}", 10, TEXT, "middle", middle=True)
+    f.text(40, 282, "chunk 2 of 8 rows: 4 banks, 8 passes, 7 of them conflicts", 12.5)
+    f.text(420, 282, "all 32 banks, 1 pass", 12.5)
     return f
 
 
