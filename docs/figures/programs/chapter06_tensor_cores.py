@@ -79,9 +79,9 @@ def swizzle():
             for c in range(8):
                 p = place(r, c)
                 f.rect(x + p * cell, top + r * 24, cell - 2, 22, ORANGE, HALF if c == 2 else FAINT, 0)
-                f.text(x + p * cell + cell / 2 - 1, top + r * 24 + 11, f"c{c}", 10, TEXT, "middle", middle=True)
-    f.text(40, 282, "chunk 2 of 8 rows: 4 banks, 8 passes, 7 of them conflicts", 12.5)
-    f.text(420, 282, "all 32 banks, 1 pass", 12.5)
+                f.text(x + p * cell + cell / 2 - 1, top + r * 24 + 11, f"c{c}", 11, TEXT, "middle", middle=True)
+    f.text(48, 282, "chunk 2 of 8 rows: 4 banks, 8 passes, 7 of them conflicts", 12.5)
+    f.text(432, 282, "all 32 banks, 1 pass", 12.5)
     return f
 
 
