@@ -30,11 +30,11 @@ sizes,chapter,step,kind,median_ms,of_bound,flop,bytes,options
 03,03,one,step,2,0.25,6.4e7,2e6,--m 64 --n 4
 """
 FIGURES = """\
-chapter,options,kernel,ns,ffma,shared_loads,load_conflicts,store_conflicts,lanes,barrier
-01_a,--m 4,k,2500000,64,2,99999,0,31.96,0.5
-01_a,--m 4 --n 4,one_kernel,2500000,64,2,99999,0,31.96,0.5
-01_a,--m 8 --kernel far,l,16720000,0,2,99999,1,32,12.34
-02_b,--m 8,other,1,1,1,1,1,1,1
+chapter,options,kernel,ns,ffma,shared_loads,shared_load_passes,load_conflicts,store_conflicts,lanes,barrier
+01_a,--m 4,k,2500000,64,2,1,99999,0,31.96,0.5
+01_a,--m 4 --n 4,one_kernel,2500000,64,2,1,99999,0,31.96,0.5
+01_a,--m 8 --kernel far,l,16720000,0,2,1,99999,1,32,12.34
+02_b,--m 8,other,1,1,1,1,1,1,1,1
 """
 VARIANTS = """\
 experiment,size,variant,value,of_cublas
@@ -75,6 +75,15 @@ TABLES = """\
 | vendor's | 2.68 (10211 %) |
 
 <!-- end of table -->
+<!-- times from 01 sizes 1 3 of one by n, full -->
+
+| | n 4 | n 2, full |
+|---|--:|--:|
+| one | 274 (100 %) | 7.04 (100 %) |
+| two, later | 0.030 (912813 %) | – |
+| vendor's | 2.68 (10211 %) | – |
+
+<!-- end of table -->
 <!-- times from 01_p -->
 
 | | m 8 |
@@ -99,13 +108,13 @@ TABLES = """\
 | vendor's | 2.68 | 100 % | 80 % | – | – |
 
 <!-- end of table -->
-<!-- counters: ms, loads_per_ffma, conflicts, lanes, barrier -->
+<!-- counters: ms, loads_per_ffma, passes_for_four_ffma, conflicts, barrier -->
 
-| kernel | ms | shared loads per FFMA | bank conflicts | lanes at work | stall: barrier |
+| kernel | ms | shared loads per FFMA | passes for four FFMA | bank conflicts | stall: barrier |
 |---|--:|--:|--:|--:|--:|
-| `k` | 2.50 | 1.00 | 99999 | 32.0 | 0.500 |
-| `one_kernel` (m 4, n 4) | 2.50 | 1.00 | 99999 | 32.0 | 0.500 |
-| `l` (far, m 8) | 16.7 | – | 0.100 M | 32.0 | 12.3 |
+| `k` | 2.50 | 1.00 | 2.00 | 99999 | 0.500 |
+| `one_kernel` (m 4, n 4) | 2.50 | 1.00 | 2.00 | 99999 | 0.500 |
+| `l` (far, m 8) | 16.7 | – | – | 0.100 M | 12.3 |
 
 <!-- end of table -->
 It has <!--= whole(registers("one_kernel<Tile<4> >")) -->120<!--/--> registers, and <!--= local_bytes("one_kernel<Tile<4> >") -->8.00<!--/--> bytes.

@@ -5,9 +5,9 @@ A page says between two comments what stands there; SET is one of sizes.py:
                                                    of ./learn bench, a line a step: milliseconds, speed beside the
                                                    vendor's row or ROW, part of the bound, and what proves it: up to
                                                    two counters of figures.csv (STEP_kernel's)
-  <!-- times from SET [sizes 1 3 4] [of ROW] -->
+  <!-- times from SET [sizes 1 3 4] [of ROW] [by OPTION, OPTION] -->
                                                    a line a step, a column a size: milliseconds, and the speed beside
-                                                   the vendor's row, or ROW
+                                                   the vendor's row, or ROW; a column's head has all options, or these
   <!-- sizes from SET of STEP -->                  a line a size: FLOP per byte, milliseconds, GFLOP/s, GB/s, and whether
                                                    memory or arithmetic bounds it
   <!-- counters: issue_percent, dispatch_stall --> of common/tools/measure/profile_steps.py figures, for the page's chapter
@@ -48,8 +48,13 @@ def without_stages(rows, other):
     return [row for row in rows if row["kind"] != "stage" or row["step"] == other]
 
 
-def times(name, sizes, other):
-    """A line a step, a column a size."""
+def of_options(text, shown):
+    """batch 8, seq 4 -> seq 4"""
+    return ", ".join(pair for pair in text.split(", ") if not shown or pair.split(" ")[0] in shown)
+
+
+def times(name, sizes, other, shown):
+    """A line a step, a column a size, which is named by the options that are shown."""
     by_size = {}
     for row in without_stages(recorded(name), other):
         by_size.setdefault(problem(row["options"]), []).append(row)
@@ -67,8 +72,9 @@ def times(name, sizes, other):
                 return digits(milliseconds(row)) + (percent(milliseconds(whole) / milliseconds(row)) if whole else "")
         return NOTHING
 
-    return project.markdown(["", *by_size], [[step, *(cell(rows, step) for rows in by_size.values())]
-                                             for step in steps], "l" + "r" * len(by_size))
+    heads = [of_options(size, shown) for size in by_size]
+    return project.markdown(["", *heads], [[step, *(cell(rows, step) for rows in by_size.values())]
+                                            for step in steps], "l" + "r" * len(by_size))
 
 
 def sizes_of(name, step):
@@ -125,6 +131,12 @@ def loads_per_ffma(row):
     return digits(32 * float(row["shared_loads"]) / ffma) if ffma > 0 else NOTHING
 
 
+def passes_for_four_ffma(row):
+    """Of shared memory, for what a multiprocessor's four schedulers can begin in a cycle."""
+    ffma = float(row["ffma"])
+    return digits(4 * 32 * float(row["shared_load_passes"]) / ffma) if ffma > 0 else NOTHING
+
+
 def conflicts(row):
     count = float(row["load_conflicts"]) + float(row["store_conflicts"])
     return f"{count:.0f}" if count < 1e5 else digits(count / 1e6) + " M"
@@ -137,6 +149,7 @@ FIGURES = {  # what a figure is called on a page, and its text
     "l2_bytes": ("L2 traffic", of("l2_sectors", 32e-6, " MB")),
     "sectors_per_load": ("sectors/request, loads", of("sectors_per_load")),
     "loads_per_ffma": ("shared loads per FFMA", loads_per_ffma),
+    "passes_for_four_ffma": ("passes for four FFMA", passes_for_four_ffma),
     "ffma_share": ("FFMA of all instructions",
                    lambda row: f"{100 * float(row['ffma']) / 32 / float(row['instructions']):.0f} %"),
     "issue_percent": ("issue slots used", whole("issue_percent", " %")),
@@ -195,8 +208,8 @@ def table(page, marker):
 
     if match := re.fullmatch(r"steps from (\S+) at (--.*?)(?: of ([^:]*))?(?:: (.*))?", marker):
         return steps(ladder_of_page(page), match[1], match[2], match[3], named(match[4]))
-    if match := re.fullmatch(r"times from (\S+)(?: sizes ([\d ]*\d))?(?: of (.*))?", marker):
-        return times(match[1], [int(size) for size in (match[2] or "").split()], match[3])
+    if match := re.fullmatch(r"times from (\S+)(?: sizes ([\d ]*\d))?(?: of (.*?))?(?: by ([\w-]+(?:, [\w-]+)*))?", marker):
+        return times(match[1], [int(size) for size in (match[2] or "").split()], match[3], named(match[4]))
     if match := re.fullmatch(r"sizes from (\S+) of (\S+)", marker):
         return sizes_of(match[1], match[2])
     if match := re.fullmatch(r"counters: (.*)", marker):

@@ -25,12 +25,12 @@ def bytes_text(value):
 @figure("06_time")
 def time():
     f = Figure(760, 372, "Time of attention against the sequence length, both logarithmic. From the slowest to the fastest: chapter 05 not "
-                         "fused, chapter 05's best, PyTorch's memory-efficient kernel, part faster's last step.")
+                         "fused, chapter 05's strips, PyTorch's memory-efficient kernel, part faster's last step.")
     f.text(10, 20, "8192 tokens, 12 heads, head size 64, causal, fp32, H200", 13, bold=True)
     plot = Plot(f, 70, 62, 470, 250, Axis(128, 8192, True), Axis(0.06, 16, True))
     plot.y_axis("milliseconds", [0.1, 0.2, 0.5, 1, 2, 5, 10], lambda ms: f"{ms:g}")
     plot.x_axis("tokens of a sequence", [128, 256, 512, 1024, 2048, 4096, 8192], str)
-    for name, color, label, dy in (("05, not fused", RED, "05, not fused", 0), ("chapter 05", ORANGE, "chapter 05's best", 0),
+    for name, color, label, dy in (("05, not fused", RED, "05, not fused", 0), ("chapter 05", ORANGE, "chapter 05's strips", 0),
                                    ("torch sdpa, memory-efficient", GREY, "PyTorch, memory-efficient", 4),
                                    ("outer_products", GREEN, "outer_products", 6)):
         plot.curve(of_step(name), color, label, dy=dy)
