@@ -1,4 +1,4 @@
-// Step 10 = step 9 + a third consumer for heads up to 64. There the softmax takes as long as both
+// Step 10 = step 9 + a third consumer for heads up to 64. There the softmax takes longer than both
 // products; so two consumers have theirs while one multiplies, and the turn goes from 0 to 1, to 2,
 // and back to 0. With registers for no more than 64 columns of O, larger heads stay with step 9.
 //
@@ -218,7 +218,8 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 }  // namespace
 
-// Measured on an H200: in the time that two consumers need for 10 rows three do 11.
+// Rows past Tq are computed for nothing, and three consumers have more of them. On an H200 they win
+// at 1280 queries, with 5 % more rows than two, and at 1024, with 12.5 % more, they do not.
 int64_t queries_of_block(const Attention& shape) {
   constexpr int64_t TWO = 2 * ROWS, THREE = 3 * ROWS;
   if (shape.HS > 64) return TWO;

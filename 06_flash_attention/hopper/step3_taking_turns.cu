@@ -1,6 +1,6 @@
 // Step 3 = step 2 + the two consumers take turns at the tensor cores. One issues what it has for
 // them, P·V of a tile and S of the next, and says so; then it has its softmax, while the other
-// one's products run. In step 2 both have their softmax together, and tensor cores are idle then.
+// one's products run. In step 2 both may have theirs together, and tensor cores are idle then.
 // A named barrier a consumer: who wants a turn waits at its own, who has had one arrives at the
 // other's.
 //

@@ -68,36 +68,51 @@ def registers():
     return f
 
 
+def two_consumers(f, top, title, rows, softmax):
+    """Of each consumer products (x, width, text), and where a softmax begins and how long it is drawn."""
+    f.text(20, top - 10, title, 12.5, TEXT, bold=True)
+    for n, (products, powers) in enumerate(rows):
+        y = top + n * 44
+        f.text(20, y + 16, f"consumer {n}", 12.5, TEXT, middle=True)
+        for x, width, text in products:
+            f.rect(x, y, width - 2, 15, GREEN if "PV" in text else PURPLE, HALF, 0.8, 2)
+            f.text(x + width / 2 - 1, y + 7.5, text, 11, TEXT, "middle", middle=True)
+        for x, width in powers:
+            f.rect(x, y + 17, width - 2, 15, GREY, FAINT, 0.8, 2)
+            f.text(x + width / 2 - 1, y + 24.5, softmax if width > 50 else "…", 11, TEXT, "middle", middle=True)
+    f.line(130, top + 84, 740, top + 84, GREY, 0.6)
+
+
 @figure("06_hopper_turns")
 def turns():
-    f = Figure(760, 426, "What two consumers do in time, not to scale. Step 1: each multiplies for S, has its softmax, multiplies for O; nothing says "
-                         "that they do so at different times. Step 3: one multiplies, P times V of a tile and S of the next, while the other "
-                         "has its softmax. Step 4: a consumer's softmax also runs during its own P times V.")
+    f = Figure(760, 300, "What two consumers do in time, not to scale. Steps 1 and 2: each multiplies for S, has its softmax, multiplies for O; "
+                         "nothing keeps them from doing so at the same time. Step 3 as it is meant: one multiplies, P times V of a tile and S "
+                         "of the next, while the other has its softmax.")
+    two_consumers(f, 40, "steps 1 and 2, if both begin together: each at half the speed; then nobody multiplies",
+                  [([(150, 100, "S"), (390, 200, "PV, S")], [(250, 140), (590, 140)])] * 2, "softmax")
+    two_consumers(f, 166, "step 3, as it is meant: turns",
+                  [([(150, 50, "S"), (300, 100, "PV, S"), (500, 100, "PV, S")], [(200, 100), (400, 100), (600, 100)]),
+                   ([(200, 50, "S"), (400, 100, "PV, S"), (600, 100, "PV, S")], [(250, 100), (500, 100)])], "softmax")
+    f.lines(20, 272, ["Not to scale. Upper halves: products, from their start to their end; lower halves: the threads. Below, a softmax is",
+                      "drawn as long as the other consumer's products."], 12.5, step=18)
+    return f
 
-    def draw(top, title, rows):
-        f.text(20, top - 10, title, 12.5, TEXT, bold=True)
-        for n, (products, powers) in enumerate(rows):
-            y = top + n * 44
-            f.text(20, y + 16, f"consumer {n}", 12.5, TEXT, middle=True)
-            for x, width, text in products:
-                color = GREEN if "PV" in text else PURPLE
-                f.rect(x, y, width - 2, 15, color, HALF, 0.8, 2)
-                f.text(x + width / 2 - 1, y + 7.5, text, 11, TEXT, "middle", middle=True)
-            for x in powers:
-                f.rect(x, y + 17, 138, 15, GREY, FAINT, 0.8, 2)
-                f.text(x + 69, y + 24.5, "softmax", 11, TEXT, "middle", middle=True)
-        f.line(130, top + 84, 740, top + 84, GREY, 0.6)
 
-    draw(40, "steps 1 and 2: at the same time, each at half the speed; then nobody multiplies",
-         [([(150, 100, "S"), (390, 200, "PV, S")], [250, 590])] * 2)
-    draw(166, "step 3: turns",
-         [([(150, 50, "S"), (340, 100, "PV, S"), (580, 100, "PV, S")], [200, 440]),
-          ([(200, 50, "S"), (440, 100, "PV, S"), (680, 60, "PV …")], [250, 540])])
-    draw(292, "step 4: S first, and the softmax during one's own PV",
-         [([(150, 50, "S"), (340, 100, "S, PV"), (540, 100, "S, PV")], [200, 390, 590]),
-          ([(200, 50, "S"), (440, 100, "S, PV"), (640, 100, "S, PV")], [250, 490])])
-    f.lines(20, 398, ["Not to scale. Upper halves: products, from their start to their end; lower halves: the threads. In step 3 a softmax",
-                      "that takes longer than the other's products leaves a gap; in step 4 it has the time of PV more."], 12.5, step=18)
+@figure("06_hopper_overlap")
+def overlap():
+    f = Figure(760, 300, "What two consumers do in steps 3 and 4, to scale, if a softmax takes the 1981 clocks that step 3 leaves for it. In step 3 "
+                         "a consumer's products and its softmax follow each other, and gaps are left in which nobody multiplies. In step 4 "
+                         "the softmax begins when S has ended, during P times V, so a round is shorter by P times V and the gaps are smaller.")
+    two_consumers(f, 40, "step 3: the softmax follows the products",
+                  [([(140, 80, "PV, S"), (375, 80, "PV, S"), (610, 80, "PV, S")], [(220, 155), (455, 155), (690, 50)]),
+                   ([(257, 80, "PV, S"), (492, 80, "PV, S")], [(140, 117), (337, 155), (572, 155)])], "softmax")
+    two_consumers(f, 166, "step 4: S first, and the softmax during one's own PV",
+                  [([(140, 40, "S"), (180, 40, "PV"), (335, 40, "S"), (375, 40, "PV"), (530, 40, "S"), (570, 40, "PV")],
+                    [(180, 155), (375, 155), (570, 155)]),
+                   ([(237, 40, "S"), (277, 40, "PV"), (432, 40, "S"), (472, 40, "PV"), (627, 40, "S"), (667, 40, "PV")],
+                    [(140, 97), (277, 155), (472, 155), (667, 73)])], "softmax")
+    f.lines(20, 272, ["To scale at D = 128: S and PV take 512 clocks each, and the softmax is drawn as long as all that step 3 leaves for it,",
+                      "1981 clocks. Upper halves: products; lower halves: the threads."], 12.5, step=18)
     return f
 
 
