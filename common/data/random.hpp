@@ -11,7 +11,7 @@ enum class Init {
   uniform,   // in [-1, 1)
   normal,    // mean 0, deviation 1
   arange,    // 0, 1, 2, … scaled into [0, 1): easy to follow by eye
-  identity,  // ones on the diagonal of each trailing matrix: A·I = A
+  identity,  // ones on the diagonal of each trailing matrix
   outliers,  // normal, with one element in a thousand 1000 times larger
 };
 

@@ -44,26 +44,26 @@ std::string remark(const Kind& kind, const Traffic& traffic) {
              static_cast<double>(traffic.bytes)) {
     words = formatted("%.0f %%", 100.0 * static_cast<double>(traffic.bytes) /
                                      (32.0 * static_cast<double>(traffic.sectors))) +
-            " of what moves is asked for";
+            " of what is touched is asked for";
   }
   return words;
 }
 
 // The heads of a row of figures. "each" is a request's share.
-constexpr const char* kHeads = "               requests  lanes  each          asked → moved";
+constexpr const char* kHeads = "               requests  lanes  each          asked → touched";
 constexpr size_t kWidth = 64;
 
 std::string figures(const Kind& kind, const Traffic& traffic) {
   const auto requests = static_cast<double>(traffic.requests);
   const auto pieces = static_cast<double>(kind.is_shared ? traffic.wavefronts : traffic.sectors);
-  const std::string moved = kind.is_shared
+  const std::string bytes = kind.is_shared
                                 ? count_text(traffic.conflicts) + " conflicts"
                                 : with_prefix(static_cast<double>(traffic.bytes), "B") + " → " +
                                       with_prefix(32.0 * static_cast<double>(traffic.sectors), "B");
   char row[160];
   std::snprintf(row, sizeof row, "%-13s %9s  %5.1f  %5.2f %-7s  %s", kind.name,
                 count_text(traffic.requests).c_str(), static_cast<double>(traffic.lanes) / requests,
-                pieces / requests, kind.is_shared ? "passes" : "sectors", moved.c_str());
+                pieces / requests, kind.is_shared ? "passes" : "sectors", bytes.c_str());
   return row;
 }
 

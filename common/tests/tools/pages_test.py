@@ -551,6 +551,13 @@ class Pages(Scratch):
         self.pages("--update")
         self.assertEqual(page.read_text(), new)
         self.assertEqual(self.pages(), "")
+        table = "| page | words |\n|---|---|\n| [one](setup.md), [two](try.md) | [warp](#warp), [bank conflict](#bank-conflict)%s |\n"
+        words = "### `vote` <!-- also: votes -->\n### warp <!-- also: warps -->\n### bank conflict\n### bank\n"
+        self.write("docs/try.md", "# Try\n`vote()`\n")
+        self.write("docs/glossary.md", table % ", [`vote`](#vote)" + words)
+        self.assertEqual(self.pages(), "")
+        self.write("docs/glossary.md", table % ", [spill](#spill)" + words + "### spill\n")
+        self.assertIn("spill is to be known before setup.md and try.md, where it does not occur", self.pages(status=1))
 
     # ---- outputs
 

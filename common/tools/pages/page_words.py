@@ -1,6 +1,7 @@
 """The words of docs/glossary.md: each is linked where a page uses it first. Used by pages.py.
 
-An entry is a heading, `### lane`; a comment behind it names the word's other forms: <!-- also: lanes -->.
+An entry is a heading, `### lane`; a comment behind it names the word's other forms: <!-- also: lanes -->. The table on top
+names words to know before a page: `| [01](01_naive.md) | [lane](#lane), [warp](#warp) |`.
 """
 import re
 
@@ -41,6 +42,19 @@ def first_uses(text):
         if not link or link.start() > begin:
             found.append((begin, end, anchor))
     return found
+
+
+def not_met():
+    """Of the words to know before a page those that it does not have. A row may link several pages: one is enough."""
+    text = GLOSSARY.read_text() if GLOSSARY.exists() else ""
+    forms = words() if text else {}
+    for linked, known in re.findall(r"^\| *(\[.*?\)) *\| *(\[.*\]\(#.*) *\|$", text, re.M):
+        names = re.findall(r"\]\(([^)#]+)\)", linked)
+        met = " ".join(page_rules.COMMENT.sub("", (GLOSSARY.parent / name).read_text()) for name in names)
+        for anchor in re.findall(r"\]\(#([^)]+)\)", known):
+            found = "|".join(re.escape(form.strip("`")).replace(r"\ ", r"\s+") for form in forms.get(anchor, [anchor]))
+            if not re.search(rf"(?<![\w-])(?:{found})(?![\w-])", re.sub(r"glossary\.md#\S+", "", met), re.I):
+                yield f"docs/glossary.md: {anchor} is to be known before {' and '.join(names)}, where it does not occur"
 
 
 def link_words(page):

@@ -54,7 +54,7 @@ def main():
     else:
         good = settle(words.update)
         good = page_headers.settle(words.update) and good
-        problems = [*page_snippets.missing_pages(), *page_rules.problems(project.pages())]
+        problems = [*page_snippets.missing_pages(), *page_rules.problems(project.pages()), *page_words.not_met()]
         problems += [f"{page.relative_to(project.ROOT)}: {problem}" for page in project.pages()
                      for problem in page_snippets.problems(page)]
         if not good:

@@ -202,7 +202,7 @@ def way_of_a_byte():
         f.path(f"M{414 + 5 * i} {51 - 5 * i}v-5H{740 + 5 * i}V{194 - 5 * i}h-5", GREY, 1)
     f.rect(414, 46, 326, 148, GREY, FAINT, 1, 4)
     f.text(426, 64, "multiprocessor, one of 132", 12, bold=True)
-    box(10, 74, 136, 110, RED, "global memory", [size("global", 2**30, "GB"), "beside the chip", f"{copy} TB/s, a copy"])
+    box(10, 74, 136, 110, RED, "global memory", ["141 GB", "beside the chip", f"{copy} TB/s, a copy"])
     box(226, 74, 106, 110, ORANGE, "L2 cache", [size("L2", 2**20, "MB"), "for all", "multiprocessors"])
     box(426, 74, 132, 54, PURPLE, "L1 cache", ["fills by itself"])
     box(426, 130, 132, 54, PURPLE, "shared memory", ["the program fills it"])

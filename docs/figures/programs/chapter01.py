@@ -39,14 +39,14 @@ def index():
 
 
 def sectors(f, x, y, name, rows, cols, touched, wanted, color, cell=13, labels=None):
-    """Rows of a matrix in sectors of 8 floats. touched: the (row, sector) that move, wanted: the (row, col)."""
+    """Rows of a matrix in sectors of 8 floats. touched: the (row, sector) that are, wanted: the (row, col)."""
     f.text(x, y - 8, name, 13, color, code=True, bold=True)
     for row in range(rows):
         top = y + row * (cell + 5)
         for col in range(cols):
             strong = (row, col) in wanted
-            moves = (row, col // 8) in touched
-            f.rect(x + col * cell, top, cell - 1, cell, color, SOLID if strong else PALE if moves else FAINT, 0)
+            looked_up = (row, col // 8) in touched
+            f.rect(x + col * cell, top, cell - 1, cell, color, SOLID if strong else PALE if looked_up else FAINT, 0)
         for sector in range(cols // 8):
             if (row, sector) in touched:
                 f.rect(x + sector * 8 * cell - 1.5, top - 1.5, 8 * cell + 2, cell + 3, color, 0, 1.3)
@@ -56,9 +56,9 @@ def sectors(f, x, y, name, rows, cols, touched, wanted, color, cell=13, labels=N
 
 def legend(f, y):
     f.rect(10, y - 11, 34, 13, GREY, PALE, 1.3)
-    f.text(52, y, "a sector that moves: 8 floats, 32 bytes", 12)
-    f.rect(310, y - 11, 13, 13, GREY, SOLID, 0)
-    f.text(330, y, "a float that a lane wants", 12)
+    f.text(52, y, "a sector that is touched: 8 floats, 32 bytes", 12)
+    f.rect(350, y - 11, 13, 13, GREY, SOLID, 0)
+    f.text(370, y, "a float that a lane wants", 12)
 
 
 @figure("01_uncoalesced")
@@ -72,7 +72,7 @@ def uncoalesced():
     f.text(80, 174, "⋮", 13)
     f.text(98, 176, "and so on, to t = 31", 12)
     f.lines(420, 72, ["32 lanes, 32 rows, 32 sectors:"], 13, color=BLUE, bold=True)
-    f.lines(420, 92, ["1024 bytes move, 128 are wanted now.", "The other 28 bytes of each sector are wanted",
+    f.lines(420, 92, ["1024 bytes are touched, 128 are wanted now.", "The other 28 bytes of each sector are wanted",
                       "in the next turns, if they are still in a cache."], 12)
     sectors(f, 80, 216, "B[k][col]", 1, 24, {(0, 0)}, {(0, 2)}, ORANGE, labels=["all t"])
     f.text(420, 228, "1 sector for all lanes: a broadcast", 13, ORANGE, bold=True)
@@ -92,7 +92,7 @@ def coalesced():
     sectors(f, 80, 112, "B[k][t]", 1, 32, {(0, i) for i in range(4)}, {(0, i) for i in range(32)}, ORANGE,
             labels=["t = 0 …"])
     f.text(506, 118, "32 lanes, 4 sectors:", 13, ORANGE, bold=True)
-    f.text(506, 136, "128 bytes move, all are wanted", 12)
+    f.text(506, 136, "128 bytes are touched, all are wanted", 12)
     sectors(f, 80, 170, "C[row][t], at the end", 1, 32, {(0, i) for i in range(4)}, {(0, i) for i in range(32)}, GREEN,
             labels=["t = 0 …"])
     f.text(506, 182, "4 sectors, written whole", 13, GREEN, bold=True)

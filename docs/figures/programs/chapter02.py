@@ -1,4 +1,5 @@
 """The figures of chapter 02: tiles in shared memory and in registers."""
+import results
 from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, RED, SOLID, TEXT, Figure, figure
 
 
@@ -193,6 +194,38 @@ def banks():
     fig.lines(10, 246, ["A word is 4 bytes. The word with index i lies in bank i mod 32. In a pass each bank gives one word.",
                         "A warp's read of 16 bytes per thread is served for 8 threads at a time. Here are the first 8 of a warp,",
                         "in the first of the two reads; the other 24 threads and the second read look alike."], 12.5, 20)
+    return fig
+
+
+def load_passes(wants):
+    """Of a warp's load from shared memory, of 16 bytes a lane, as an H100 counted them: wants[lane] is which 16 bytes."""
+    return next(int(row["load_passes"]) for row in results.table("access_patterns", results.RESULTS / "NVIDIA_H100_80GB_HBM3")
+                if row["bytes"] == "16" and row["lanes"] == "ffffffff"
+                and [int(row[f"at{lane}"]) for lane in range(32)] == [16 * want for want in wants])
+
+
+@figure("02_sixteen")
+def sixteen():
+    fig = Figure(760, 312, "A warp's 32 lanes, and the number of the 16 bytes that each wants. All different: four passes of 8 "
+                           "lanes. Lanes 2i and 2i + 1, or lanes two apart, want the same: two passes of 16 lanes. Lanes "
+                           "four apart want the same: still four passes")
+    left, cell = 42, 20.5
+    fig.text(10, 20, "lane", 12)
+    for lane in range(32):
+        fig.text(left + lane * cell + cell / 2, 20, lane, 11, anchor="middle")
+    for number, (words, wants, color) in enumerate((("each lane its own 16 bytes", range(32), GREEN),
+                                                    ("lanes 2i and 2i + 1 the same", [lane // 2 for lane in range(32)], BLUE),
+                                                    ("lanes two apart the same", [lane % 2 for lane in range(32)], BLUE),
+                                                    ("lanes four apart the same", [lane % 4 for lane in range(32)], RED))):
+        y, passes = 48 + 66 * number, load_passes(wants)
+        fig.text(left, y - 6, words, 12.5, bold=True)
+        for lane, want in enumerate(wants):
+            fig.rect(left + lane * cell, y, cell - 1, 24, color, FAINT if lane * passes // 32 % 2 else UNDER_TEXT, 0)
+            fig.text(left + lane * cell + (cell - 1) / 2, y + 12, want, 11, anchor="middle", middle=True)
+        for i in range(passes):
+            fig.brace(left + i * 32 // passes * cell, y + 26, left + (i + 1) * 32 // passes * cell - 1, y + 26)
+        fig.text(left + 32 * cell + 6, y + 12, f"{passes} passes", 12, color, middle=True)
+    fig.text(left, 306, "In the boxes: which 16 bytes the lane wants. Below: the lanes that a pass serves.", 12.5)
     return fig
 
 

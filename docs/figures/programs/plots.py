@@ -70,8 +70,12 @@ class Plot:
         if label:
             self.figure.text(places[at][0] + dx, places[at][1] + dy, label, 12, color, anchor, bold=True, middle=True)
 
-    def point(self, x, y, color, label="", dx=8, dy=0, anchor="start"):
-        self.figure.dot(self.x(x), self.y(y), color, 4.5)
+    def point(self, x, y, color, label="", dx=8, dy=0, anchor="start", ring=False):
+        """A dot, or a ring that leaves a dot in it to be seen."""
+        if ring:
+            self.figure.path(f"M{self.x(x) - 7:.1f} {self.y(y):.1f}a7 7 0 1 0 14 0a7 7 0 1 0 -14 0", color, 2)
+        else:
+            self.figure.dot(self.x(x), self.y(y), color, 4.5)
         if label:
             self.figure.text(self.x(x) + dx, self.y(y) + dy, label, 12, color, anchor, middle=True)
 

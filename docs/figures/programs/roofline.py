@@ -7,14 +7,14 @@ from style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, TEXT, Figure, figure
 
 # Chapter, sets of sizes (of the road, then of parts), the size, color, where its name stands beside the highest point.
 PROBLEMS = [
-    ("01", "01", PRODUCT, GREY, (-8, 0)),
-    ("02", "02 02_faster 02_any_shape", PRODUCT, BLUE, (-8, 26)),
+    ("01", "01", PRODUCT, GREY, (8, 0)),
+    ("02", "02 02_faster 02_any_shape", PRODUCT, BLUE, (8, 0)),
     ("03, causal", "03 03_block_lists", CAUSAL, ORANGE, (8, 0)),
     ("04", "04 04_long_rows", ROWS, PURPLE, (8, 4)),
-    ("05", "05", UNFUSED, RED, (8, 8)),
+    ("05, rings", "05", UNFUSED, RED, (-10, 10)),
     ("06", "06 06_faster 06_any_shape", ATTENTION, GREEN, (8, -6)),
 ]
-BESIDE = {"01": 0.82, "05": 1.2}  # beside chapters 02 and 06, which have the same problem
+RINGS = "05, rings"  # around points of chapter 06, which has the same problem
 
 
 def steps(sets, size):
@@ -44,11 +44,11 @@ def roofline():
     figure.text(plot.x(ridge) - 6, plot.y(0.06), f"ridge, {ridge:.1f}", 12, anchor="end")
     for name, sets, size, color, (dx, dy) in PROBLEMS:
         points = steps(sets, size)
-        xs = points[0][0] * BESIDE.get(name, 1)
+        xs = points[0][0]
         low, high = min(y for _, y in points), max(y for _, y in points)
         figure.line(plot.x(xs), plot.y(low), plot.x(xs), plot.y(high), color, 1)
         for _, y in points:
-            plot.point(xs, y, color)
+            plot.point(xs, y, color, ring=name == RINGS)
         figure.text(plot.x(xs) + dx, plot.y(high) + dy, name, 12, color, "start" if dx > 0 else "end", bold=True,
                     middle=True)
     return figure
