@@ -47,7 +47,7 @@ inline const std::vector<Shape> shapes = {
 
 inline void check_step(const PlainStep& step, const std::vector<float>& A,
                        const std::vector<float>& B, Shape shape, Offsets offsets = {}) {
-  if (!is_in_sample()) return;
+  if (!is_in_sample(step.name)) return;
   const auto [M, N, K] = shape;
   INFO(step.name << " M=" << M << " N=" << N << " K=" << K << " offsets " << offsets.a << ", "
                  << offsets.b << ", " << offsets.c);

@@ -1,5 +1,5 @@
-// Step 5 = step 4 + operands are rounded by two integer instructions: a multiprocessor converts a
-// few numbers a cycle, and adds a hundred.
+// Step 5 = step 4 + operands are rounded by two integer instructions. cvt.rna.tf32 becomes four,
+// since infinity and NaN stay what they are.
 //
 // FLOP            2·M·N·K, three times as many on tensor cores
 // global memory   4·K·(M·⌈N/128⌉ + N·⌈M/128⌉) + 4·M·N bytes, 32 FLOP a byte

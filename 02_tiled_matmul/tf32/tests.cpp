@@ -24,7 +24,7 @@ struct Offsets {
 
 void check_product(const Step<Launcher>& step, Shape shape, const std::vector<float>& A,
                    const std::vector<float>& B, Offsets offsets = {}) {
-  if (!is_in_sample()) return;
+  if (!is_in_sample(step.name)) return;
   const auto [M, N, K] = shape;
   INFO(step.name << " M=" << M << " N=" << N << " K=" << K << " offsets " << offsets.a << ", "
                  << offsets.b << ", " << offsets.c);

@@ -105,7 +105,7 @@ struct ProblemOn {
 
   template <class AnyStep>
   void check(const AnyStep& step, int64_t offset = 0) {
-    if (!is_in_sample()) return;
+    if (!is_in_sample(step.name)) return;
     const Layout layout{.batch = p.batch, .rows = p.M, .cols = p.N, .tile = step.tile};
     check_launch([&](float* C) { step.launch(p, device_A.data(), device_B.data(), C); },
                  masked_bmm_reference(p, mask, A, B), layout, offset);

@@ -46,7 +46,7 @@ inline Expected whole_reference(const std::vector<float>& x, int64_t rows, int64
 
 inline void check_step(const AnyStep& step, const std::vector<float>& x, int64_t rows, int64_t cols,
                        Offsets offsets = {}) {
-  if (!is_in_sample()) return;
+  if (!is_in_sample(step.name)) return;
   INFO(step.name << ", rows " << rows << ", cols " << cols << ", x " << offsets.x << " and y "
                  << offsets.y << " floats past a boundary");
   const DeviceBuffer<float> input(x, offsets.x);

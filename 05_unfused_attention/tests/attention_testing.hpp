@@ -98,7 +98,7 @@ inline int64_t strip_height_of(const Step<Launcher>& step, const Attention& a) {
 inline void check_pipeline(const Step<Launcher>& step, const Attention& a,
                            const std::vector<float>& qkv, int64_t offset_in = 0,
                            int64_t offset_out = 0) {
-  if (!is_in_sample()) return;
+  if (!is_in_sample(step.name)) return;
   INFO(step.name << ": B " << a.B << ", T " << a.T << ", C " << a.C << ", NH " << a.NH
                  << (a.causal ? ", causal" : ", full") << (a.tf32 ? ", TF32" : "")
                  << ", block size " << a.block_size << ", --strip " << a.strip_height);

@@ -32,7 +32,7 @@ struct JointProblem {
 };
 
 void check_step(const Step<Launcher>& step, JointShape shape, Offsets offsets = {}) {
-  if (!is_in_sample()) return;
+  if (!is_in_sample(step.name)) return;
   const auto [m, n, k] = shape;
   INFO(step.name << " m=" << m << " n=" << n << " k=" << k << " offsets " << offsets.a << ", "
                  << offsets.b << ", " << offsets.c << ", " << offsets.y << ", " << offsets.y_tilde);

@@ -60,7 +60,7 @@ bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
 /// the head size on to the one before it.
 template <class Launcher>
 void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets = {}) {
-  if (!is_in_sample()) return;
+  if (!is_in_sample(step.name)) return;
   const Attention& shape = problem.shape;
   if (shape.HS > largest_head_size(step) || is_too_large_here(step, shape)) return;
   if (shape.rows() > 0 && shape.HS != own_head_size(step, shape.HS)) return;

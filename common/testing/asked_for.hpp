@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/kernel/step.hpp"
+#include "common/testing/testing.hpp"
 
 namespace tutorial {
 
@@ -26,6 +27,7 @@ template <class AnyStep, class Call>
 auto check_asked_for(const AnyStep& step, const Call& call, Allowance loads = {},
                      Allowance stores = {}) -> decltype(void(step.asked)) {
   if (!step.asked) FAIL("the list of steps names no .asked");
+  if (!is_in_sample(step.name)) return;
   check_asked_for(
       call(step.asked), [&] { call(step.launch); }, loads, stores);
 }

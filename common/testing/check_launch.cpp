@@ -17,7 +17,14 @@ std::string wanted_step() {
   return step == nullptr ? "" : step;
 }
 
-bool is_in_sample() {
+bool is_edited(const std::string& step) {
+  static const char* const text = std::getenv("TUTORIAL_EDITED");
+  static const std::string list = text == nullptr ? "" : "," + std::string(text) + ",";
+  return list.find("," + step + ",") != std::string::npos;
+}
+
+bool is_in_sample(const std::string& step) {
+  if (is_edited(step)) return true;
   static const char* const text = std::getenv("TUTORIAL_SAMPLE");
   static const bool all = text == nullptr || std::getenv("TUTORIAL_ALL") != nullptr;
   static const int apart = all ? 1 : std::max(1, std::atoi(text));

@@ -2,6 +2,7 @@
 // main() checks that the backend can run and prints the device.
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 #include <cstdint>
@@ -30,13 +31,16 @@ void note_skipped_step(const std::string& name, const std::string& reason);
 /// The one step that is to be tested, from TUTORIAL_STEP in the environment; "" for all.
 std::string wanted_step();
 
-/// Is the next launch to be checked? All are, but where TUTORIAL_SAMPLE is 3, say, one in three,
-/// each day others: where the tests of all chapters run, or the same tests run again in another
-/// order or on another device. With TUTORIAL_ALL all of them, there too (`./learn test --all`).
-bool is_in_sample();
+/// Is the step in TUTORIAL_EDITED, a list of names with commas between?
+bool is_edited(const std::string& step);
+/// Is the step's next launch to be checked? All are, but where TUTORIAL_SAMPLE is 3, say, one in
+/// three, each day others: where the tests of all chapters run, where the step passed and is as it
+/// was, or where the same tests run again in another order or on another device. Of an edited step
+/// all are, and with TUTORIAL_ALL (`./learn test --all`) all of all steps.
+bool is_in_sample(const std::string& step = "");
 
-/// The steps that can run on the backend at hand, and are wanted; skips the test when there are
-/// none.
+/// The steps that can run on the backend at hand, and are wanted, edited ones first; skips the test
+/// when there are none.
 template <class Launcher>
 std::vector<Step<Launcher>> runnable(const std::vector<Step<Launcher>>& list) {
   std::vector<Step<Launcher>> here;
@@ -49,6 +53,7 @@ std::vector<Step<Launcher>> runnable(const std::vector<Step<Launcher>>& list) {
       note_skipped_step(step.name, reason);
   }
   if (here.empty()) SKIP("none of its steps can run here, or is wanted");
+  std::ranges::stable_partition(here, [](const auto& step) { return is_edited(step.name); });
   return here;
 }
 /// The same of one step.

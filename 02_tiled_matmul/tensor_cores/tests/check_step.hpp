@@ -30,7 +30,7 @@ inline bool is_too_large_here(const Step<Launcher>& step) {
 /// Launches the step for both types of C and compares with the reference.
 inline void check_step(const Step<Launcher>& step, Shape shape, const std::vector<float>& A,
                        const std::vector<float>& B, Offsets offsets = {}) {
-  if (!is_in_sample()) return;
+  if (!is_in_sample(step.name)) return;
   if (is_too_large_here(step)) return;
   const auto [M, N, K] = shape;
   INFO(step.name << " M=" << M << " N=" << N << " K=" << K << " offsets " << offsets.a << ", "

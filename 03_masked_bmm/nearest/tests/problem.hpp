@@ -105,7 +105,7 @@ inline Answer check_step(const Step<Launcher>& step, const Problem& p, Rounding 
 /// The step on all that it can do of these.
 inline void check_all(const Step<Launcher>& step, const Problem& p,
                       Rounding rounding = Rounding::some) {
-  if (!is_in_sample()) return;
+  if (!is_in_sample(step.name)) return;
   Problem each = p;
   for (const Measure measure : {Measure::product, Measure::distance}) {
     each.search.measure = measure;

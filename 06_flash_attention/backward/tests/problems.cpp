@@ -55,7 +55,7 @@ bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
 }
 
 void check_step(const Step<Launcher>& step, const Problem& problem, const Offsets& offset) {
-  if (!is_in_sample()) return;
+  if (!is_in_sample(step.name)) return;
   const Attention& shape = problem.shape;
   if (is_too_large_here(step, shape)) return;
   INFO(step.name << " " << text(shape));

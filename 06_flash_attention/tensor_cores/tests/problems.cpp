@@ -9,7 +9,7 @@ bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
 }
 
 void check_step(const Step<Launcher>& step, const Problem& unrounded, Offsets offsets) {
-  if (!is_in_sample()) return;
+  if (!is_in_sample(step.name)) return;
   const Attention& shape = unrounded.shape;
   if (shape.HS > largest_head_size(step.launch) || is_too_large_here(step, shape)) return;
   if (step.launch == any_address && offsets.q % 8 == 0) offsets.q += 1;

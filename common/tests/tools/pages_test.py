@@ -477,6 +477,25 @@ class Pages(Scratch):
         article = page_claims.ARTICLES[0]
         self.assert_says(text.replace(article, "Another"), f"has no section ## {article}", page="docs/claims.md")
 
+    # ---- answers.md
+
+    def test_answers(self):
+        head = "# R\n\n" + OPENING.format("00_a", "yes") + "## What you will be able to do\n\n- It.\n\n## Exercises\n\n"
+
+        def says(exercises, answers, *parts):
+            self.write("docs/00_a.md", head + exercises + ENDING)
+            self.assert_says_updated("docs/answers.md", answers, *parts)
+        two, linked = "1. One?\n2. Two?\n\n", "With [answers](answers.md#a-b):\n\n"
+        section = "# A\n\n## A, b\n\n1. One.\n\n```text\none\n```\n\n2. Two.\n\n## C\n\n3. It is so.\n"
+        says(linked + two, section)
+        says("None.\n\n", section)
+        says(two, section, "docs/00_a.md does not link it in ## Exercises")
+        says(linked + two + "3. Three?\n\n", section, "has 2 answers in #a-b to 3 exercises of docs/00_a.md")
+        says(linked + two, self.words_of(section, page_budget.MOST_OF_THE_ANSWERS))
+        most = page_budget.MOST_OF_THE_ANSWERS
+        says(linked + two, self.words_of(section, most + 1), f"has {most + 1} words; {most} at most")
+        says(linked + two, section + "\nIt takes 1.5 ms.\n", "\"1.5 ms\" is no number between")
+
     def test_formulas(self):
         self.assert_says("So $a_i + \\sum_j b$ is it.\n\n```math\na \\\\ b\\, c\n```\n")
         self.assert_says("$$a + b$$\n", "has a formula between $$")

@@ -16,6 +16,7 @@ class Passed(Scratch):
             self.write(f"01_a/{part}/step1_x.cu")
             self.write(f"01_a/{part}/main.cpp")
             self.built(part)
+        self.write("build/cpu/01_a/01_a_tests")
 
     def write(self, name, text=""):
         path = self.root / name
@@ -37,18 +38,18 @@ class Passed(Scratch):
 
     def test_after_a_green_run_of_all(self):
         self.passed("note", "cpu", "0", "")
-        self.assertEqual(self.stamps(), ["fast", "wide"])
+        self.assertEqual(self.stamps(), ["fast", "road", "wide"])
         self.assertEqual(self.passed("changed", "cpu", "01_a", "fast", "wide"), [])
         self.built("wide", 60)
         self.assertEqual(self.passed("changed", "cpu", "01_a", "fast", "wide"), ["wide"])
 
     def test_only_what_ran_is_noted(self):
         self.passed("note", "cpu", "0", "^(01_a|01_a/wide)$")
-        self.assertEqual(self.stamps(), ["wide"])
+        self.assertEqual(self.stamps(), ["road", "wide"])
         (self.root / "build/cpu/01_a/fast/01_a_fast").unlink()
         (self.root / "build/cpu/01_a/fast/01_a_fast_tests").unlink()
         self.passed("note", "cpu", "0", "")  # it is not even built
-        self.assertEqual(self.stamps(), ["wide"])
+        self.assertEqual(self.stamps(), ["road", "wide"])
 
     def test_what_failed_is_not(self):
         self.write("build/cpu/Testing/Temporary/LastTestsFailed.log",
@@ -57,7 +58,31 @@ class Passed(Scratch):
         self.assertEqual(self.stamps(), [])
         self.write("build/cpu/Testing/Temporary/LastTestsFailed.log", "3:01_a/wide: every shape\n")
         self.passed("note", "cpu", "8", "")
-        self.assertEqual(self.stamps(), ["fast"])
+        self.assertEqual(self.stamps(), ["fast", "road"])
+
+    def test_which_steps_were_edited(self):
+        def made(name, seconds):
+            path = self.write(f"build/cpu/{name}")
+            os.utime(path, (time.time() + seconds,) * 2)
+        step = "01_a/CMakeFiles/01_a_steps.dir/step1_plain.cu.cpp.o"
+        tests = "01_a/CMakeFiles/01_a_tests.dir/tests.cpp.o"
+        made(step, -60)
+        self.assertEqual(self.passed("edited", "cpu", "01_a"), ["all"])  # it never passed
+        self.assertEqual(self.passed("edited", "cpu"), [])
+        self.passed("note", "cpu", "0", "")
+        self.assertEqual(self.passed("edited", "cpu", "01_a"), [])
+        made("01_a/fast/CMakeFiles/01_a_fast_steps.dir/step1_x.cu.o", 60)
+        made("01_a/CMakeFiles/01_a_mistake_y.dir/step1_y.cu.cpp.o", 60)
+        self.assertEqual(self.passed("edited", "cpu", "01_a"), [])
+        self.assertEqual(self.passed("edited", "cpu", "01_a/fast"), ["x"])
+        made(step, 60)
+        self.assertEqual(self.passed("edited", "cpu", "01_a"), ["plain"])
+        self.assertEqual(self.passed("edited", "cpu", "01_a", "01_a/fast"), ["plain,x"])
+        made(tests, 60)
+        self.assertEqual(self.passed("edited", "cpu", "01_a"), ["all"])
+        self.assertEqual(self.passed("edited", "cpu"), ["plain,x"])
+        made("common/CMakeFiles/a.dir/a.o", 60)
+        self.assertEqual(self.passed("edited", "cpu", "01_a/fast"), ["all"])
 
     def test_without_a_log_nothing_is_noted(self):
         self.passed("note", "cpu", "1", "")

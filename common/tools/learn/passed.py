@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Which parts passed their tests here: what `./learn test 02` runs beside the road, and what it names as not run.
+"""What passed its tests here: which of them `./learn test 02` runs again, and on how many shapes.
 
-usage: passed.py changed BACKEND CHAPTER [PART]...   those of the parts that were built anew since they passed
-       passed.py note BACKEND STATUS LABELS          after ctest: of the parts whose label matches LABELS, those of
-                                                     which no test failed have passed
+usage: passed.py changed BACKEND CHAPTER [PART]...  those of the parts that were built anew since they passed
+       passed.py edited BACKEND [FOLDER]...         the steps of these, chapters' roads and parts, that were built anew
+                                                    since their tests passed, as a,b,c; `all` where more than steps was,
+                                                    or one never passed. Without a FOLDER: of all that passed once
+       passed.py note BACKEND STATUS LABELS         after ctest: of the folders whose label matches LABELS, those of
+                                                    which no test failed have passed
 
-For each there is an empty file build/BACKEND/passed/CHAPTER/PART, as old as the run in which it passed."""
+For each there is an empty file build/BACKEND/passed/CHAPTER/PART, or …/road, as old as the run in which it passed."""
 import re
 import sys
 
@@ -13,17 +16,55 @@ sys.path.append(f"{sys.path[0]}/..")  # to project.py, which knows the other roo
 import project
 
 
-def programs(backend, chapter, part):
-    """What a part's tests run: their own program, the part's, and that with steps of the tests' own."""
-    folder = project.ROOT / "build" / backend / chapter / part
-    return [path for path in folder.glob(f"{chapter}_{part}*") if path.is_file()]
+def programs(backend, folder):
+    """What a folder's tests run: their own program, the folder's, and that with steps of the tests' own."""
+    return [path for path in (project.ROOT / "build" / backend / folder).glob(f"{folder.replace('/', '_')}*")
+            if path.is_file()]
+
+
+def stamp(backend, folder):
+    chapter, _, part = folder.partition("/")
+    return project.ROOT / "build" / backend / "passed" / chapter / (part or "road")
+
+
+def time_of(path):
+    return path.stat().st_mtime_ns
 
 
 def changed(backend, chapter, parts):
     for part in parts:
-        passed = (stamps(backend) / chapter / part).stat().st_mtime_ns
-        if any(path.stat().st_mtime_ns > passed for path in programs(backend, chapter, part)):
+        passed = time_of(stamp(backend, f"{chapter}/{part}"))
+        if any(time_of(path) > passed for path in programs(backend, f"{chapter}/{part}")):
             print(part)
+
+
+def objects(backend, folder):
+    """What the folder's programs were linked of, but for other folders' steps."""
+    build = project.ROOT / "build" / backend
+    made_apart = re.compile("_(mistake|exercise)_")
+    for target in (build / folder / "CMakeFiles").glob("*.dir"):
+        if not made_apart.search(target.name):
+            yield from target.rglob("*.o")
+    yield from (build / "common").rglob("*.o")
+
+
+def edited(backend, folders):
+    steps = set()
+    for folder in folders or [name for name in all_folders() if stamp(backend, name).exists()]:
+        passed = time_of(stamp(backend, folder)) if stamp(backend, folder).exists() else 0
+        for path in objects(backend, folder):
+            if time_of(path) <= passed:
+                continue
+            step = re.match(r"step\d+_(\w+)\.cu", path.name)
+            if step and passed:
+                steps.add(step[1])
+            elif folders:
+                return print("all")
+    print(",".join(sorted(steps)))
+
+
+def all_folders():
+    return [project.label(folder) for folder in project.ladders()]
 
 
 def note(backend, status, labels):
@@ -33,28 +74,22 @@ def note(backend, status, labels):
         if not log.exists():
             return  # it did not come to the tests
         failed = {line.partition(":")[2].partition(":")[0].rpartition(" ")[2] for line in log.read_text().splitlines()}
-    for chapter in project.chapters():
-        for part in project.parts(chapter):
-            label = f"{chapter.name}/{part}"
-            if re.search(labels, label) and label not in failed and programs(backend, chapter.name, part):
-                stamp = stamps(backend) / chapter.name / part
-                stamp.parent.mkdir(parents=True, exist_ok=True)
-                stamp.touch()
-
-
-def stamps(backend):
-    return project.ROOT / "build" / backend / "passed"
+    for folder in all_folders():
+        if re.search(labels, folder) and folder not in failed and programs(backend, folder):
+            stamp(backend, folder).parent.mkdir(parents=True, exist_ok=True)
+            stamp(backend, folder).touch()
 
 
 def main():
     parser = project.arguments(__doc__)
     commands = parser.add_subparsers(prog=parser.prog, required=True, metavar="COMMAND")
-    for run, *words in ((changed, "backend", "chapter"), (note, "backend", "status", "labels")):
+    for run, *words in ((changed, "backend", "chapter"), (edited, "backend"), (note, "backend", "status", "labels")):
         command = commands.add_parser(run.__name__)
         command.set_defaults(run=run)
         for word in words:
             command.add_argument(word)
     commands.choices["changed"].add_argument("parts", nargs="*")
+    commands.choices["edited"].add_argument("folders", nargs="*")
     words = vars(parser.parse_args())
     words.pop("run")(**words)
 

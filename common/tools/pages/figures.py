@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The figures of the pages, docs/figures/*.svg, by their programs in docs/figures/programs.
 
-usage: common/tools/pages/figures.py             fails where a file is not what its program draws
+usage: common/tools/pages/figures.py             fails where a file is not what its program draws, or a label is hard to read
        common/tools/pages/figures.py --update    draws them all
        common/tools/pages/figures.py --list      which figure which program draws
 """
@@ -9,6 +9,7 @@ import importlib
 import sys
 
 sys.path.append(f"{sys.path[0]}/..")  # to project.py, which knows the other rooms
+import figure_labels
 import project
 
 FOLDER = project.ROOT / "docs/figures"
@@ -40,6 +41,7 @@ def main():
             path.write_text(svg)
         elif not path.exists() or path.read_text() != svg:
             problems.append(f"{path.name} is not what {draw.__module__}.py draws: common/tools/pages/figures.py --update")
+        problems += [f"{path.name}: {problem}" for problem in figure_labels.problems(svg)]
     for problem in problems:
         project.say(problem)
     return 1 if problems else 0

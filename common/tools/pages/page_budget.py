@@ -13,6 +13,7 @@ WORDS_A_MINUTE, LINES_A_MINUTE, MINUTES_AN_EXERCISE, MINUTES_TO_BUILD = 100, 20,
 MOST_OF_A_ROAD_PAGE, MOST_OF_THE_ROAD = 4500, 26000
 MOST_OF_A_PART, MOST_OF_A_LONG_PART = 6000, 8000
 LONG_PARTS = ("tensor_cores", "hopper")
+MOST_OF_THE_ANSWERS = 3000
 MOST_TO_REMEMBER = 10  # lines or items in a page's "In short"
 
 
@@ -38,12 +39,21 @@ def minutes_to_read(page):
     return words(page) / WORDS_A_MINUTE + sum(map(lines_of_code, steps)) / LINES_A_MINUTE
 
 
+def numbered_exercises(text):
+    """A page's section of exercises, or "", and how many of them have a number."""
+    section = re.search(r"^## Exercises$(.*?)(?=^## |\Z)", text, re.M | re.S)
+    return (section[1], numbered(section[1])) if section else ("", 0)
+
+
+def numbered(section):
+    return len(re.findall(r"^\d+\. ", section, re.M))
+
+
 def minutes_to_do(page):
     """The exercises of ./learn exercise, those that the page numbers, and the one thing to build."""
     folder, text = folder_of(page), page.read_text()
     exercises = len([*folder.glob("exercises/*/task.md")]) if folder else 0
-    if section := re.search(r"^## Exercises$(.*?)(?=^## |\Z)", text, re.M | re.S):
-        exercises += len(re.findall(r"^\d+\. ", section[1], re.M))
+    exercises += numbered_exercises(text)[1]
     return exercises * MINUTES_AN_EXERCISE + len(re.findall("^## Build it", text, re.M)) * MINUTES_TO_BUILD
 
 

@@ -125,6 +125,21 @@ def road_too_long():
         yield f"the pages of the road have {words} words together; {page_budget.MOST_OF_THE_ROAD} at most"
 
 
+def answers_that_lack(answers):
+    """Each page of the road links the section of docs/answers.md that has as many answers as it has numbered exercises."""
+    sections = {slug(heading): text for heading, text in
+                re.findall(r"^## +([^\n]*)\n(.*?)(?=^## |\Z)", answers.read_text(), re.M | re.S)}
+    for page in filter(lambda page: page.exists(), page_budget.road()):
+        section, exercises = page_budget.numbered_exercises(page.read_text())
+        link = re.search(rf"\]\({answers.name}#([^)\s]+)\)", section)
+        if exercises and not link:
+            yield f"docs/{page.name} does not link it in ## Exercises"
+        elif exercises and (found := page_budget.numbered(sections.get(link[1], ""))) != exercises:
+            yield f"has {found} answers in #{link[1]} to {exercises} exercises of docs/{page.name}"
+    if (words := page_budget.words(answers)) > page_budget.MOST_OF_THE_ANSWERS:
+        yield f"has {words} words; {page_budget.MOST_OF_THE_ANSWERS} at most"
+
+
 def wide_tables(page):
     for number, line in enumerate(page.read_text().splitlines(), 1):
         if re.match(r"\|[-:| ]+\|$", line) and line.count("|") - 1 > MOST_COLUMNS:
@@ -189,6 +204,8 @@ def problems(pages):
             rules += [wrong_opening, wrong_end, too_long]
             if not (project.ROOT / page.stem).is_dir():
                 rules.append(no_aims)  # of a chapter's page wrong_order says it
+        if page == DOCS / "answers.md":
+            rules += [answers_that_lack, wide_tables, figures_of_nowhere]
         if page.name == "claims.md":
             rules += [wide_tables, figures_of_nowhere, claims_of_nowhere]
         found += [f"{page.relative_to(project.ROOT)}: {problem}" for rule in rules for problem in rule(page)]

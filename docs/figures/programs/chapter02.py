@@ -157,8 +157,8 @@ def patch():
     fig.heading(px, 22, "one thread, one k")
     cells(fig, px, py - size - 6, [[f"b{j}" for j in range(8)]], size, ORANGE, HALF, 12)
     cells(fig, px - size - 6, py, [[f"a{i}"] for i in range(8)], size, BLUE, HALF, 12)
-    fig.grid(px, py, 8, 8, size, GREEN, look=lambda i, j: (GREEN, SOLID if (i, j) == (2, 5) else PALE))
-    fig.text(px + 5.5 * size, py + 2.5 * size, "+=", 12, "#ffffff", "middle", True, middle=True)
+    fig.grid(px, py, 8, 8, size, GREEN, look=lambda i, j: (GREEN, HALF if (i, j) == (2, 5) else PALE))
+    fig.text(px + 5.5 * size, py + 2.5 * size, "+=", 12, TEXT, "middle", True, middle=True)
     fig.text(px + 4 * size, py + 8 * size + 18, "64 sums, all in registers", 12, GREEN, "middle")
     fig.lines(px + 8 * size + 12, py + 40, ["16 floats", "read,", "64 products"], 13, 20)
     fig.text(px + 8 * size + 12, py + 122, "marked:", 12)
@@ -316,9 +316,9 @@ def warp_tile():
             lane = lane_of(i % 4, j % 8)
             mine = lane == 9
             first = i < 4 and j < 8
-            fig.rect(x + j * cell, y + i * cell, cell - 1, cell - 1, GREEN, HALF + 0.2 if mine else PALE if first else FAINT, 0)
+            fig.rect(x + j * cell, y + i * cell, cell - 1, cell - 1, GREEN, HALF if mine else PALE if first else FAINT, 0)
             if first or mine:
-                fig.text(x + j * cell + 10, y + i * cell + 10, lane, 11, TEXT if not mine else "#ffffff", "middle", mine,
+                fig.text(x + j * cell + 10, y + i * cell + 10, lane, 11, TEXT, "middle", mine,
                          middle=True)
     fig.rect(x - 1, y - 1, 8 * cell + 1, 4 * cell + 1, TEXT, 0, 1.2)
     rx = 432

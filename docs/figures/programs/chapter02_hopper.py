@@ -2,11 +2,11 @@
 from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, RED, Figure, figure
 
 
-def span(fig, x, y, width, words, color, fill=HALF, height=26, size=11.5):
-    """A piece of time."""
+def span(fig, x, y, width, words, color, fill=HALF, height=26, size=11.5, at=0.5):
+    """A piece of time. at: where its words are, from 0, its begin, to 1."""
     fig.rect(x, y, width - 2, height, color, fill, 0, 2)
     if words:
-        fig.text(x + (width - 2) / 2, y + height / 2, words, size, anchor="middle", middle=True)
+        fig.text(x + (width - 2) * at, y + height / 2, words, size, anchor="middle", middle=True)
 
 
 @figure("02_hopper_time")
@@ -44,12 +44,13 @@ def time_line():
     span(fig, left + 66 + 6 * unit + 30, y, 120, "C to global memory", PURPLE, PALE)
     # Who waits for whom.
     fig.arrow(left + 72, rows["TMA, loads"] + 8, left + 72, rows["consumer 1"] - 2, BLUE)
-    fig.arrow(left + 66 + 10 + unit - 2, rows["consumer 2"], left + 164, rows["producer"] + 28, RED)
+    fig.path(f"M{left + 76 + unit - 2} {rows['consumer 2']}L{left + 65 + unit} {rows['consumer 1'] + 27}v-28"
+             f"L{left + 164} {rows['producer'] + 28}", RED, arrow=True)
     fig.text(left + 160, rows["TMA, loads"] + 46, "empty 0: both have done products 0", 11.5, RED)
     fig.arrow(left + 66 + 6 * unit + 40, rows["consumer 2"] + 28, left + 66 + 6 * unit + 40, y - 2, PURPLE)
-    fig.line(left + 66 + 6 * unit, 24, left + 66 + 6 * unit, 290, GREY, 1, "4 3")
-    fig.text(left + 60 + 6 * unit, 286, "this tile of C: six steps of K", 12, anchor="end")
-    fig.text(left + 72 + 6 * unit, 286, "the next tile: its stages are full already", 12)
+    fig.path(f"M{left + 65 + 6 * unit} {rows['consumer 1'] - 8}V{rows['consumer 2'] - 7}h10V290", GREY, 1, "4 3")
+    fig.text(left + 69 + 6 * unit, 286, "this tile of C: six steps of K", 12, anchor="end")
+    fig.text(left + 81 + 6 * unit, 286, "the next tile: its stages are full already", 12)
     fig.text(8, 314, "Numbers are stages of the ring. The consumers share the tensor cores: alone, each would take half the time.", 12)
     fig.text(8, 332, "This is step 8: in steps 3 to 7 the consumers store C themselves.", 12)
     return fig
@@ -65,15 +66,16 @@ def ring():
     for name, y in rows.items():
         fig.text(8, y + 13, name, 12.5, bold=True, middle=True)
     for stage in range(4):
-        span(fig, left + stage * 42, rows["producer"], 42, f"ask {stage}", ORANGE, size=10.5)
-        span(fig, left + stage * 42 + 20, rows["on their way"] + stage * 14, 150, f"tile {stage}", BLUE, PALE, 12, 10)
+        span(fig, left + stage * 42, rows["producer"], 42, f"ask {stage}", ORANGE, size=11)
+        span(fig, left + stage * 42 + 20, rows["on their way"] + stage * 14, 150, f"tile {stage}", BLUE, PALE, 12, 11,
+             0.16 if stage < 3 else 0.5)  # not under the arrow
     begin = left + 176
     for i in range(5):
         span(fig, begin + i * unit, rows["consumers"], unit, f"products {i}", GREEN)
     for i in range(2):
         x = begin + (i + 1) * unit + 14
-        span(fig, x, rows["producer"], 42, f"ask {4 + i}", ORANGE, size=10.5)
-        span(fig, x + 20, rows["on their way"] + i * 14, 150, f"tile {4 + i}", BLUE, PALE, 12, 10)
+        span(fig, x, rows["producer"], 42, f"ask {4 + i}", ORANGE, size=11)
+        span(fig, x + 20, rows["on their way"] + i * 14, 150, f"tile {4 + i}", BLUE, PALE, 12, 11, 0.16)
         fig.arrow(begin + (i + 1) * unit + 2, rows["consumers"], x + 12, rows["producer"] + 28, RED)
     fig.arrow(left + 170, rows["on their way"] + 12, begin + 2, rows["consumers"] - 2, BLUE)
     fig.text(begin + 22, rows["consumers"] + 46, "full 0: the bytes of tile 0 have come", 12, BLUE)
@@ -88,7 +90,7 @@ def descriptor():
                            "and stride are in the tile of B, whose rows run along N: the stride goes from eight rows to the next eight, "
                            "the leading one from 64 columns to the next 64")
     fig.heading(10, 22, "The descriptor of a tile: 64 bits")
-    x, y, bit = 14, 40, 11.7
+    x, y, bit = 14, 46, 11.7
     fields = ((2, "swizzle", PURPLE), (10, "", GREY), (3, "offset", GREY), (3, "", GREY), (14, "stride / 16", GREEN), (2, "", GREY),
               (14, "leading / 16", ORANGE), (2, "", GREY), (14, "start / 16", BLUE))
     high = 64
@@ -97,7 +99,7 @@ def descriptor():
         if name in ("swizzle", "offset"):
             fig.text(x, y + 62, name, 12, color)
             fig.line(x + width * bit / 2, y + 32, x + width * bit / 2, y + 48, color, 1)
-        fig.text(x + 1, y + 43 if name not in ("swizzle", "offset") else y - 5, high - 1, 9.5)
+        fig.text(x + 1, y + 43 if name not in ("swizzle", "offset") else y - 5, high - 1, 11)
         x, high = x + width * bit, high - width
     fig.heading(10, 150, "A's tile, along K")
     left, top, cell = 14, 180, 12

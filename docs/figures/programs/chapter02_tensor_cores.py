@@ -4,7 +4,7 @@ from style import BLUE, FAINT, GREEN, GREY, HALF, ORANGE, PALE, PURPLE, RED, TEX
 ROW_COLORS = (BLUE, ORANGE, GREEN, PURPLE, RED, GREY)
 
 
-def element(fig, x, y, width, height, words, color, fill, size=9):
+def element(fig, x, y, width, height, words, color, fill, size=11):
     fig.rect(x, y, width - 1, height - 1, color, min(fill, 0.3), 0)
     fig.text(x + (width - 1) / 2, y + (height - 1) / 2, words, size, TEXT, "middle", middle=True)
 
@@ -28,7 +28,7 @@ def fragments():
             register = row // 8 + col // 8 * 2
             mine = lane == 13
             element(fig, left + col * cell, top + row * height, 2 * cell, height, f"{lane}", RED if mine else BLUE,
-                    HALF if mine else (FAINT, PALE)[register in (1, 2)], 10)
+                    HALF if mine else (FAINT, PALE)[register in (1, 2)])
     for register, (row, col) in enumerate(((0, 0), (8, 0), (0, 8), (8, 8))):
         fig.rect(left + col * cell - 0.5, top + row * height - 0.5, 8 * cell, 8 * height, BLUE, 0, 1)
         if row == 0:
@@ -44,7 +44,7 @@ def fragments():
             lane = col * 4 + row % 8 // 2
             mine = lane == 13
             element(fig, b_left + col * b_cell, b_top + row * b_height, b_cell, 2 * b_height, f"{lane}",
-                    RED if mine else ORANGE, HALF if mine else (FAINT, PALE)[row >= 8], 10)
+                    RED if mine else ORANGE, HALF if mine else (FAINT, PALE)[row >= 8])
     for register, row in enumerate((0, 8)):
         fig.rect(b_left - 0.5, b_top + row * b_height - 0.5, 8 * b_cell, 8 * b_height, ORANGE, 0, 1)
         fig.text(b_left - 8, b_top + (row + 4) * b_height, f"b{register}", 12, ORANGE, "end", code=True, middle=True)
@@ -57,7 +57,7 @@ def fragments():
             lane = row % 8 * 4 + col // 2
             mine = lane == 13
             element(fig, b_left + col * c_cell, c_top + row * height, 2 * c_cell, height, f"{lane}", RED if mine else GREEN,
-                    HALF if mine else (FAINT, PALE)[row >= 8], 10)
+                    HALF if mine else (FAINT, PALE)[row >= 8])
     for half in range(2):
         fig.rect(b_left - 0.5, c_top + half * 8 * height - 0.5, 8 * c_cell, 8 * height, GREEN, 0, 1)
         fig.lines(b_left - 8, c_top + half * 8 * height + 4 * height - 8, (f"c[{2 * half}]", f"c[{2 * half + 1}]"), 12,
@@ -79,7 +79,7 @@ def ldmatrix():
             lane = 8 * index + row
             mine = lane == 13
             element(fig, x, y + row * height, 8 * cell, height, f"lane {lane}", RED if mine else (BLUE, PURPLE)[index % 2],
-                    HALF if mine else (FAINT, PALE)[index // 2], 10)
+                    HALF if mine else (FAINT, PALE)[index // 2])
         fig.rect(x - 0.5, y - 0.5, 8 * cell, 8 * height, GREY, 0, 1)
         side = "end" if col0 == 0 else "start"
         fig.text(left - 8 if col0 == 0 else left + 16 * cell + 6, y + 4 * height, f"matrix {index}", 12, anchor=side, middle=True)
@@ -112,17 +112,17 @@ def swizzle():
     def panel(left, title, place, extra, notes):
         fig.heading(left, 24, title)
         for chunk in range(8):
-            fig.text(left + chunk * cell + cell / 2, top - 20, f"{4 * chunk}", 10, anchor="middle")
+            fig.text(left + chunk * cell + cell / 2, top - 20, f"{4 * chunk}", 11, anchor="middle")
         fig.text(left, top - 36, "bank", 11)
         fig.line(left, top - 14, left + 8 * cell, top - 14, GREY, 1)
         for row in range(8):
-            fig.text(left - 6, top + row * height + height / 2, f"r {row}", 10, anchor="end", middle=True)
+            fig.text(left - 6, top + row * height + height / 2, f"r {row}", 11, anchor="end", middle=True)
             for chunk in range(8):
                 at = place(row, chunk)
                 x = left + at % 8 * cell
                 y = top + row * height
                 wanted = chunk == 2
-                element(fig, x, y, cell, height, f"{chunk}", RED if wanted else BLUE, HALF if wanted else FAINT, 11)
+                element(fig, x, y, cell, height, f"{chunk}", RED if wanted else BLUE, HALF if wanted else FAINT)
             if extra is not None:
                 x = left + extra(row) * cell
                 fig.rect(x, top + row * height, cell - 1, height - 1, GREY, 0, 1, dash="2 2")
@@ -148,7 +148,7 @@ def xor():
         for i, word in enumerate(words):
             element(fig, x + i * width, y, width, 26, word, color, fill, 13)
     fig.text(20, y - 14, "row", 13, BLUE, bold=True)
-    bits(20, y, ("…", "r", "r", "r", "r"), BLUE, FAINT)
+    bits(20, y, ("…", "r"), BLUE, FAINT)
     bits(20 + 2 * 26, y, ("r", "r", "r"), BLUE, HALF)
     fig.text(220, y - 14, "chunk of the row", 13, ORANGE, bold=True)
     bits(220, y, ("c", "c", "c"), ORANGE, HALF)
@@ -224,28 +224,28 @@ def ahead():
 
 @figure("02_tc_groups")
 def groups():
-    fig = Figure(760, 288, "The order of blocks on 8 × 16 tiles of C, and what the first 16 of them read. Row by row: one row of tiles of A and all 16 "
+    fig = Figure(760, 438, "The order of blocks on 8 × 16 tiles of C, and what the first 16 of them read. Row by row: one row of tiles of A and all 16 "
                            "columns of B. In strips of four: four rows of A and four columns of B")
-    cell, height, top = 21, 19, 62
+    cell, height, left = 27, 19, 30
 
-    def panel(left, title, number, notes):
-        fig.heading(left, 24, title)
+    def panel(top, title, number, notes):
+        fig.heading(left, top - 24, title)
         first = [(row, col) for row in range(8) for col in range(16) if number(row, col) < 16]
         for row in range(8):
             for col in range(16):
                 element(fig, left + col * cell, top + row * height, cell, height, number(row, col), GREEN,
-                        HALF if (row, col) in first else FAINT, 9.5)
+                        HALF if (row, col) in first else FAINT)
         for row in sorted({row for row, _ in first}):
             fig.rect(left - 14, top + row * height, 9, height - 1, BLUE, HALF, 0)
         for col in sorted({col for _, col in first}):
             fig.rect(left + col * cell, top - 14, cell - 1, 9, ORANGE, HALF, 0)
-        fig.lines(left, top + 8 * height + 24, notes, 12.5, 19)
+        fig.lines(left + 16 * cell + 24, top + 24, notes, 12.5, 19)
 
     def in_strips(row, col):
         return row // 4 * 64 + col * 4 + row % 4
-    panel(26, "row by row", lambda row, col: row * 16 + col, ("16 blocks read 1 band of A and 16 of B:", "17 bands"))
-    panel(406, "in strips of four", in_strips, ("the same 16 blocks read 4 and 4:", "8 bands"))
-    fig.text(26, 280, "Green: the blocks that run first. Blue and orange: the bands of A and of B that they read.", 12)
+    panel(46, "row by row", lambda row, col: row * 16 + col, ("The first 16 blocks read 1 band", "of A and 16 of B: 17 bands"))
+    panel(256, "in strips of four", in_strips, ("The first 16 blocks read 4 bands", "of A and 4 of B: 8 bands"))
+    fig.text(left, 430, "Green: the blocks that run first. Blue and orange: the bands of A and of B that they read.", 12)
     return fig
 
 
@@ -260,14 +260,14 @@ def epilogue():
             fig.rect(10 + pair * 2 * cell, top + row * height, cell, height - 2, GREEN, HALF, 0)
             fig.rect(10 + (pair * 2 + 1) * cell, top + row * height, cell - 1, height - 2, GREEN, FAINT, 0)
         fig.rect(10 + 8 * cell, top + row * height, 24 * cell, height - 2, GREY, FAINT, 0)
-        fig.text(10 + 33 * cell, top + row * height + 7, f"row {row}", 10, middle=True)
+        fig.text(10 + 33 * cell, top + row * height + 7, f"row {row}", 11, middle=True)
     fig.lines(10, top + 8 * height + 20, ("8 rows of 8 floats: each row's 32 bytes", "take two requests, one for each of c[0], c[1]"), 12, 18)
     x = 400
     fig.heading(x, 24, "through shared memory")
     for row in range(2):
         for quad in range(16):
             fig.rect(x + quad * 18, top + row * height, 17, height - 2, GREEN, HALF, 0)
-        fig.text(x + 16 * 18 + 6, top + row * height + 7, f"row {row}", 10, middle=True)
+        fig.text(x + 16 * 18 + 6, top + row * height + 7, f"row {row}", 11, middle=True)
     for row in range(2, 8):
         fig.rect(x, top + row * height, 16 * 18 - 1, height - 2, GREY, FAINT, 0)
     fig.lines(x, top + 8 * height + 20, ("2 rows of 64 floats a request,", "16 bytes for each of 32 lanes"), 12, 18)

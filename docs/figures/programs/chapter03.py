@@ -351,7 +351,7 @@ def copies():
                             (238, "4 floats of padding after every 8 rows: 16 different banks", 4)):
         f.text(left, y, words, 13, bold=True)
         for bank in range(32):
-            f.text(left + bank * cell + (cell - 1) / 2, y + 18, bank, 10, anchor="middle")
+            f.text(left + bank * cell + (cell - 1) / 2, y + 18, bank, 11, anchor="middle")
         for group in range(4):
             f.grid(left, y + 24 + group * 12, 1, 32, cell, cell_height=12,
                    look=lambda row, col, first=group * shift: (GREEN, SOLID) if first <= col < first + 4 else None)

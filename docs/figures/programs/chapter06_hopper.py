@@ -25,8 +25,11 @@ def ring():
     y = [top + n * 46 for n in range(5)]
     for n, (x, stage) in enumerate(((150, 1), (200, 2), (392, 1), (512, 2))):
         bar(f, x, y[0], 50, f"load {n}", GREY, FAINT)
-        bar(f, x + 26, y[stage], 100, f"tile {n} comes", ORANGE, FAINT)
+        bar(f, x + 26, y[stage], 100, f"tile {n} comes" if n > 1 else "", ORANGE, FAINT)
         f.arrow(x + 24, y[0] + 26, x + 34, y[stage], GREY, 1)
+    for n, x, stage in ((0, 176, 1), (1, 226, 2)):  # an arrow goes through the middle
+        f.text(x + 26, y[stage] + 13, f"tile {n}", 11, TEXT, "middle", middle=True)
+        f.text(x + 76, y[stage] + 13, "comes", 11, TEXT, "middle", middle=True)
     bar(f, 276, y[1], 142 - 28, "full", ORANGE, HALF)
     bar(f, 326, y[2], 212, "full", ORANGE, HALF)
     bar(f, 518, y[1], 140, "full", ORANGE, HALF)

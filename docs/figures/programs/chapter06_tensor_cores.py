@@ -12,9 +12,9 @@ def fragments():
     def tile(x, y, rows, cols, name, color, mine):
         f.text(x + cols * cell / 2, y - 24, name, 13, color, "middle", bold=True)
         for c in range(0, cols, 2 if cols == 16 else 1):
-            f.text(x + (c + 0.5) * cell, y - 6, c, 9, GREY, "middle")
+            f.text(x + (c + 0.5) * cell, y - 6, c, 11, GREY, "middle")
         for r in range(rows):
-            f.text(x - 6, y + (r + 0.5) * cell, r, 9, GREY, "end", middle=True)
+            f.text(x - 6, y + (r + 0.5) * cell, r, 11, GREY, "end", middle=True)
         f.grid(x, y, rows, cols, cell, color, look=lambda r, c: (color, SOLID, "") if (r, c) in mine else (color, FAINT))
         if cols == 16:
             f.line(x + 8 * cell - 0.5, y, x + 8 * cell - 0.5, y + rows * cell, color, 1)
@@ -55,7 +55,7 @@ def p_as_fragment():
         f.rect(300, y, 160, 30, PURPLE, PALE)
         f.text(380, y + 15, sums, 11.5, TEXT, "middle", code=True, middle=True)
         f.arrow(464, y + 15, 528, y + 15, TEXT)
-        f.text(496, y + 9, "pack", 10.5, GREY, "middle", code=True)
+        f.text(496, y + 9, "pack", 11, GREY, "middle", code=True)
         f.rect(532, y, 54, 30, BLUE, HALF)
         f.text(559, y + 15, register, 12, TEXT, "middle", code=True, middle=True)
         f.text(594, y + 15, where, 11.5, GREY, middle=True)
@@ -68,20 +68,20 @@ def swizzle():
     f = Figure(760, 300, "Eight rows of a tile, 8 chunks of 16 bytes each. Plain: chunk 2 of every row lies in the same banks, so 8 rows "
                          "take 8 rounds. Swizzled: chunk 2 of row r stands at place 2 xor r, and the 8 chunks lie in 32 different banks.")
     cell, top = 38, 66
-    for x, title, place in ((40, "plain: place c", lambda r, c: c), (420, "swizzled: place c xor r", lambda r, c: c ^ r)):
+    for x, title, place in ((48, "plain: place c", lambda r, c: c), (432, "swizzled: place c xor r", lambda r, c: c ^ r)):
         f.heading(x, 20, title)
         for p in range(8):
-            f.text(x + (p + 0.5) * cell, top - 22, f"place {p}" if p == 0 else p, 10, GREY, "middle")
-            f.text(x + (p + 0.5) * cell, top - 7, f"{4 * p}–{4 * p + 3}", 9.5, GREY, "middle")
-        f.text(x - 8, top - 7, "banks" if x < 100 else "", 9.5, GREY, "end")
+            f.text(x + (p + 0.5) * cell, top - 22, f"place {p}" if p == 0 else p, 11, GREY, "middle")
+            f.text(x + (p + 0.5) * cell, top - 7, f"{4 * p}–{4 * p + 3}", 11, GREY, "middle")
+        f.text(x - 8, top - 7, "banks" if x < 100 else "", 11, GREY, "end")
         for r in range(8):
-            f.text(x - 8, top + (r + 0.5) * 24, r, 10, GREY, "end", middle=True)
+            f.text(x - 8, top + (r + 0.5) * 24, r, 11, GREY, "end", middle=True)
             for c in range(8):
                 p = place(r, c)
                 f.rect(x + p * cell, top + r * 24, cell - 2, 22, ORANGE, HALF if c == 2 else FAINT, 0)
-                f.text(x + p * cell + cell / 2 - 1, top + r * 24 + 11, f"c{c}", 10, TEXT, "middle", middle=True)
-    f.text(40, 282, "chunk 2 of 8 rows: 4 banks, 8 rounds, 7 of them conflicts", 12.5)
-    f.text(420, 282, "all 32 banks, 1 round", 12.5)
+                f.text(x + p * cell + cell / 2 - 1, top + r * 24 + 11, f"c{c}", 11, TEXT, "middle", middle=True)
+    f.text(48, 282, "chunk 2 of 8 rows: 4 banks, 8 rounds, 7 of them conflicts", 12.5)
+    f.text(432, 282, "all 32 banks, 1 round", 12.5)
     return f
 
 
@@ -102,7 +102,8 @@ def waits():
     def barrier(x, top, bottom, words=""):
         f.line(left + x * width - 1, top, left + x * width - 1, bottom, RED, 1.5, "4 3")
         if words:
-            f.text(left + x * width - 1, bottom + 13, words, 10, RED, "middle")
+            place, anchor = (left + x * width - 1, "middle") if x < 0.9 else (754, "end")
+            f.text(place, bottom + 14, words, 11, RED, anchor)
 
     f.heading(20, 20, "step 3: one place for K, one for V (red: barriers)")
     y = 40
@@ -112,7 +113,7 @@ def waits():
     start, end = left + 0.38 * width, left + 1.02 * width  # open at the right: it may go on in the next tile
     f.rect(start, y + 32, end - start, 26, ORANGE, PALE, 0)
     f.path(f"M{end:g} {y + 32}H{start:g}V{y + 58}H{end:g}", ORANGE, 1)
-    f.text(left + 0.825 * width, y + 45, "K(j+1), on to the next wait K", 11, TEXT, "middle", middle=True)
+    f.text(left + 0.81 * width, y + 45, "K(j+1), on to the next wait K", 11, TEXT, "middle", middle=True)
     row(y + 68, "warps")
     box(y + 68, 0.04, 0.36, BLUE, "S = Q·K(j)ᵀ", HALF)
     box(y + 68, 0.38, 0.64, PURPLE, "softmax", HALF)
@@ -146,7 +147,7 @@ def diagonal():
     f.text(x + 3 * tile, 20, "keys, in tiles of 64", 13, ORANGE, "middle")
     f.text(32, y + 2 * row, "queries 256 – 383", 13, BLUE, "middle", middle=True, turn=-90)
     for j in range(6):
-        f.text(x + (j + 0.5) * tile, y - 8, f"{64 * j} – {64 * j + 63}", 10.5, GREY, "middle")
+        f.text(x + (j + 0.5) * tile, y - 8, f"{64 * j} – {64 * j + 63}", 11, GREY, "middle")
     for w in range(4):
         f.text(x - 8, y + (w + 0.5) * row, f"warp {w}", 11, TEXT, "end", middle=True)
         first = 256 + 32 * w  # its first query
@@ -154,7 +155,8 @@ def diagonal():
         for j in range(6):
             color, fill, words = (GREEN, PALE, "whole") if j < whole else (PURPLE, HALF, "mask") if j < seen else (GREY, 0, "skipped")
             f.rect(x + j * tile, y + w * row, tile - 2, row - 2, color, fill, 0.8)
-            f.text(x + (j + 0.5) * tile, y + (w + 0.5) * row, words, 11, TEXT, "middle", middle=True)
+            beside = (0.68 if w % 2 == 0 else 0.31) if words == "mask" else 0.5  # the diagonal
+            f.text(x + (j + beside) * tile, y + (w + 0.5) * row, words, 11, TEXT, "middle", middle=True)
     f.line(x + 4 * tile, y, x + 6 * tile, y + 4 * row, RED, 2)
     f.text(x + 6 * tile + 10, y + 4 * row - 4, "the diagonal:", 12, RED)
     f.text(x + 6 * tile + 10, y + 4 * row + 12, "key = query", 12, RED)

@@ -58,7 +58,7 @@ def tiled(whole):
     panel.rect(80, 66, 60, 40, GREY, FAINT, 1.2, radius=5)
     panel.rect(87, 76, 20, 20, BLUE, SOLID)
     panel.rect(112, 76, 20, 20, ORANGE, SOLID)
-    panel.text(110, 58, "shared memory", anchor="middle")
+    panel.text(98, 58, "shared memory", anchor="middle")
     panel.arrow(114, 146, 114, 109)
     panel.arrow(173, 87, 143, 87)
 

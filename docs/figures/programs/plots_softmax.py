@@ -1,10 +1,7 @@
 """Chapter 04: how fast each step is beside a copy, over the length of a row."""
 from plots import Axis, Plot, rows
 from results import milliseconds
-from style import BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, RED, Figure, figure
-
-TEAL, PINK = "#0f8b8d", "#c2509f"  # as far from white as from black, like the colors of style.py
-
+from style import BLUE, GREEN, GREY, ORANGE, PALE, PINK, PURPLE, RED, TEAL, Figure, figure
 
 OF_PART = ("row_in_shared", "cluster", "half_in_registers", "any_row")  # long_rows
 

@@ -1,4 +1,4 @@
-"""How the figures of the pages look: one palette, one font, no background, so that they read on white and on black.
+"""How the figures of the pages look: one palette, one font, on white, or where the page is dark, on black.
 
 A figure is a function that returns a Figure, listed by name with @figure("02_tile"). Coordinates are pixels, y down.
 """
@@ -6,10 +6,20 @@ from html import escape
 
 FONT = "system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif"
 CODE_FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"
-# Each is as far from white as from black, about 4.3 : 1.
+# Each is as far from white as from black, about 4.3 : 1. Lines and areas have them in both.
 TEXT = GREY = "#78808a"
 BLUE, ORANGE, GREEN = "#3d7fc1", "#c9741b", "#3c9150"  # by custom A, B and C; Q, K and V
 RED, PURPLE = "#d4504f", "#8f68c9"
+TEAL, PINK = "#0f8b8d", "#c2509f"  # for a curve more
+# Words need more. What these colors are in words, on white and on black: 4.5 : 1 and more, also on a PALE area, or with
+# TEXT on a HALF one (common/tools/pages/figure_labels.py looks).
+INK = {
+    GREY: ("#353c44", "#cdd5de"), BLUE: ("#1d5590", "#86bdf5"), ORANGE: ("#824806", "#f0ad66"),
+    GREEN: ("#1c602f", "#7bcb8e"), RED: ("#a52a2c", "#f89a98"), PURPLE: ("#613a9c", "#c8adf0"),
+    TEAL: ("#0a5f61", "#5cc8c9"), PINK: ("#8f2f72", "#ee96d1")}
+# A browser takes the dark ones where the page around the figure says that it is dark. One that does not know shows
+# all on white.
+PAGE, DARK_PAGE = "#ffffff", "#0d1117"
 # How strongly an area is filled: the page shines through.
 FAINT, PALE, HALF, SOLID = 0.10, 0.22, 0.50, 0.90
 
@@ -59,7 +69,7 @@ class Figure:
                 left, top = x + col * cell, y + row * height
                 self.rect(left, top, cell - gap, height - gap, c, fill, 0)
                 if text != "":
-                    self.text(left + (cell - gap) / 2, top + (height - gap) / 2, text, 10, anchor="middle", middle=True)
+                    self.text(left + (cell - gap) / 2, top + (height - gap) / 2, text, 11, anchor="middle", middle=True)
 
     def line(self, x1, y1, x2, y2, color=GREY, width=1.5, dash="", arrow=False):
         self.path(f"M{number(x1)} {number(y1)}L{number(x2)} {number(y2)}", color, width, dash, arrow)
@@ -102,7 +112,7 @@ class Figure:
             y += size * 0.35
         place = f'x="{number(x)}" y="{number(y)}"'
         self.parts.append(
-            f'<text {place} font-size="{number(size)}" fill="{color}"'
+            f'<text {place} font-size="{number(size)}" fill="{INK[color][0]}"'
             + (f' text-anchor="{anchor}"' if anchor != "start" else "") + (' font-weight="600"' if bold else "")
             + (f' font-family="{CODE_FONT}"' if code else "")
             + (f' transform="rotate({number(turn)} {number(x)} {number(y)})"' if turn else "")
@@ -121,8 +131,12 @@ class Figure:
             f'<marker id="arrow{i}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6.5" markerHeight="6.5"'
             f' orient="auto-start-reverse"><path d="M0 0 8 4 0 8z" fill="{color}"/></marker>'
             for i, color in enumerate(self.arrow_colors))
+        dark = "".join(f'text[fill="{light}"]{{fill:{ink}}}' for light, ink in INK.values()
+                       if any(f'fill="{light}"' in part for part in self.parts))
         return "\n".join([
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(self.width)} {number(self.height)}"'
             f' width="{number(self.width)}" height="{number(self.height)}" role="img" font-family="{FONT}">',
             f"<title>{escape(self.title, quote=False)}</title>",
+            f'<style>@media (prefers-color-scheme: dark){{rect[fill="{PAGE}"]{{fill:{DARK_PAGE}}}{dark}}}</style>',
+            f'<rect width="{number(self.width)}" height="{number(self.height)}" rx="6" fill="{PAGE}"/>',
             *([f"<defs>{heads}</defs>"] if heads else []), *self.parts, "</svg>"]) + "\n"
