@@ -514,8 +514,9 @@ class Pages(Scratch):
         right = ("// Step 1\n// H200            274 ms at 4×4×4, 0.98 % of a vendor's; two_later takes 0.030\n"
                  "//                 (step 2 has 8940 %), 7 times a day\n\nvoid f();  // H200: 5 ms at 4³\n")
         self.write("docs/results/NVIDIA_H200/times.csv",
-                   TIMES.replace('"two, later"', "two_later").replace("--m 4 --n 4", "--m 4 --n 4 --k 4"))
-        self.write("01_a/step2_two_later.cu", "// no time\n")
+                   (TIMES + "02,02,before,step,0.09,,,,--m 4 --n 4 --c 9 --full\n02,02,before,step,0.06,,,,--m 4 --n 4 --c 9\n")
+                   .replace('"two, later"', "two_later").replace("--m 4 --n 4", "--m 4 --n 4 --k 4"))
+        other = self.write("01_a/step2_two_later.cu", "// H200            0.030 ms at 4×4×4, 1 % of 02's before\n")
         path = self.write("01_a/step1_one.cu", right)
         self.assertNotIn("step1_one.cu", self.pages(status=1))  # it has no page, which is said
         wrong = right.replace("274", "1").replace("0.98", "1.00").replace("8940", "41").replace("0.030", "0.300")
@@ -523,6 +524,7 @@ class Pages(Scratch):
         self.assertIn("step1_one.cu is old", self.pages(status=1))
         self.pages("--update", status=1)
         self.assertEqual(path.read_text(), right)
+        self.assertIn("200 % of 02's before", other.read_text())
         path.write_text(right.replace("274", "1.5"))
         self.pages("--update", status=1)
         self.assertIn("273.8 ms", path.read_text())  # as many digits as there were

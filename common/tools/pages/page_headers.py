@@ -3,8 +3,9 @@
   // H200            0.128 ms for 524288 × 128, 98 % of a plain copy; step 4 has 24 %
 
 The row is the one that the file is named after, stepN_NAME.cu or NAME.cu, at the size that the words say (SIZES).
-"NAME has 24 %" and "NAME takes 1.72 ms", on the next lines too, are another row's at this size, or step N's. Each
-number keeps as many digits behind the point as it has, so a new line begins as 0.00 ms at 4096³, 0 % of cuBLAS.
+"NAME has 24 %" and "NAME takes 1.72 ms", on the next lines too, are another row's at this size, or step N's. A
+yardstick like "05's NAME" is that chapter's row, at its first size that agrees in all options that both have.
+Each number keeps as many digits behind the point as it has, so a new line begins as 0.00 ms at 4096³, 0 % of cuBLAS.
 """
 import re
 
@@ -52,8 +53,20 @@ def row_at(rows, name, said):
     raise ValueError(f"times.csv has no {name} at {', '.join(' '.join(pair).strip() for pair in sorted(said))}")
 
 
+def of_another_chapter(row, chapter, name):
+    ours = dict(pairs(row["options"]))
+    for other in rows_of(chapter):
+        theirs = dict(pairs(other["options"]))
+        agree = all(ours.get(option, value) == value for option, value in theirs.items())
+        if other["step"] == name and agree and ("full" in ours) == ("full" in theirs):
+            return other
+    raise ValueError(f"times.csv has no {name} of chapter {chapter} at {row['options']}")
+
+
 def beside(rows, row, words):
     """The row of the same size that the words name, by the first that is not short: "a plain copy" is "plain copy of x"."""
+    if other := re.fullmatch(r"(\d\d)'s (\w+)", words.strip()):
+        return of_another_chapter(row, *other.groups())
     word = re.search(r"\w{4,}", words)[0]
     same = [other for other in rows if word in other["step"]
             and (other["sizes"], other["options"]) == (row["sizes"], row["options"])]
