@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """common/tools/learn/take.py: what it writes of all steps, and in a project of one small chapter what it takes and
 leaves out, and what it refuses. take_all.py compiles and runs it."""
+import os
 import re
 import shutil
 import subprocess
 import sys
 import unittest
+from datetime import date
 
 from scratch import PROJECT, Scratch
 
@@ -16,30 +18,35 @@ import take  # noqa: E402
 MOST_LINES, MOST_LINES_OF_CODE = 850, 600  # of a step of the road
 
 
+def steps_of_the_day():
+    """One step in six, each day others; with TUTORIAL_ALL (./learn test --all) all of them."""
+    steps = [(folder, step) for folder in project.ladders() for step in project.steps(folder)]
+    return steps if "TUTORIAL_ALL" in os.environ else steps[date.today().toordinal() % 6::6]
+
+
 class EveryStep(unittest.TestCase):
     def test_every_step_is_one_file(self):
-        for folder in project.ladders():
-            for step in project.steps(folder):
-                with self.subTest(f"{project.short_name(folder)} {step.name}"):
-                    taken = take.take(folder, step, "my.cu")
-                    lines = taken.text.splitlines()
-                    main = taken.text[taken.text.index("\n// ---- main "):]
-                    for gone in (r'^#include "', "^#pragma once", r"// (only|but): "):
-                        self.assertFalse(re.search(gone, taken.text, re.M), gone)
-                    self.assertNotIn("STEP", main)
-                    self.assertIn(f'print_time("{step.name}"', main)
-                    included = re.findall("^#include (<.*>)$", taken.text, re.M)
-                    self.assertEqual(len(included), len(set(included)))
-                    titles = re.findall("^// ---- ([^ ]+)", taken.text, re.M)
-                    self.assertEqual(len(titles), len(set(titles)))
-                    self.assertEqual(len(re.findall(r"^int main\(", taken.text, re.M)), 1)
-                    own = step.path.read_text()
-                    self.assertTrue(own[own.index("\nnamespace "):] in taken.text, "the step is not as in its file")
-                    self.assertRegex(taken.flags, r"^-O3 -arch=sm_\d+a?( -std=c\+\+20)?$")
-                    if folder in project.chapters():
-                        code = [line for line in lines if not re.match(r"\s*(//|$)", line)]
-                        self.assertLessEqual(len(lines), MOST_LINES)
-                        self.assertLessEqual(len(code), MOST_LINES_OF_CODE)
+        for folder, step in steps_of_the_day():
+            with self.subTest(f"{project.short_name(folder)} {step.name}"):
+                taken = take.take(folder, step, "my.cu")
+                lines = taken.text.splitlines()
+                main = taken.text[taken.text.index("\n// ---- main "):]
+                for gone in (r'^#include "', "^#pragma once", r"// (only|but): "):
+                    self.assertFalse(re.search(gone, taken.text, re.M), gone)
+                self.assertNotIn("STEP", main)
+                self.assertIn(f'print_time("{step.name}"', main)
+                included = re.findall("^#include (<.*>)$", taken.text, re.M)
+                self.assertEqual(len(included), len(set(included)))
+                titles = re.findall("^// ---- ([^ ]+)", taken.text, re.M)
+                self.assertEqual(len(titles), len(set(titles)))
+                self.assertEqual(len(re.findall(r"^int main\(", taken.text, re.M)), 1)
+                own = step.path.read_text()
+                self.assertTrue(own[own.index("\nnamespace "):] in taken.text, "the step is not as in its file")
+                self.assertRegex(taken.flags, r"^-O3 -arch=sm_\d+a?( -std=c\+\+20)?$")
+                if folder in project.chapters():
+                    code = [line for line in lines if not re.match(r"\s*(//|$)", line)]
+                    self.assertLessEqual(len(lines), MOST_LINES)
+                    self.assertLessEqual(len(code), MOST_LINES_OF_CODE)
 
     def test_the_architecture_is_what_a_step_needs(self):
         for ladder, name, flags in (("02", "pipelined", "sm_75"), ("02/tensor_cores", "wmma", "sm_80"),

@@ -5,7 +5,7 @@ folder).
 
 usage: common/tools/measure/profile_table.py            fails where they differ without a reason, or a page is old
        common/tools/measure/profile_table.py --update   writes the tables into the pages
-       common/tools/measure/profile_table.py --sample   the same as the first for one size of every second chapter and part, each
+       common/tools/measure/profile_table.py --sample   the same as the first for one size of every fourth chapter and part, each
                                                 day others: what the tests run (with TUTORIAL_ALL set, for all)
 
 A line a kernel and size, counts of one launch. Two figures may differ by 2 %; else profile_reasons.csv
@@ -137,12 +137,12 @@ def compare(ours, theirs, reasons):
 
 
 def sample(day):
-    """One size of every second chapter and part."""
+    """One size of every fourth chapter and part."""
     of = {}
     for size in COUNTED:
         of.setdefault(size.line.split()[0], []).append(size.line)
-    turn, half = divmod(day.toordinal(), 2)
-    return [lines[turn % len(lines)] for lines in list(of.values())[half::2]]
+    turn, quarter = divmod(day.toordinal(), 4)
+    return [lines[turn % len(lines)] for lines in list(of.values())[quarter::4]]
 
 
 def main():
