@@ -231,7 +231,7 @@ function(tutorial_ladder name label)
     # order only shows.
     add_test(NAME "${label}: every shape, in shuffled thread order" COMMAND ${name}_tests "[shapes]")
     set_tests_properties("${label}: every shape, in shuffled thread order" PROPERTIES
-      ENVIRONMENT "SIMULATOR_ORDER=1;TUTORIAL_SAMPLE=6" LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600
+      ENVIRONMENT "SIMULATOR_ORDER=1;TUTORIAL_SAMPLE=6;TUTORIAL_EDITED=" LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600
       COST 100)  # the longest begin first, so that no core waits for them at the end
   endif()
 endfunction()
@@ -265,7 +265,7 @@ function(tutorial_on_capability capability tests)
     set(test "${label}: on compute capability ${dotted}, ${tests}")
     add_test(NAME "${test}" COMMAND ${name}_tests "${tests}")
     set_tests_properties("${test}" PROPERTIES
-      ENVIRONMENT "SIMULATOR_CAPABILITY=${capability};TUTORIAL_SAMPLE=6" LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600)
+      ENVIRONMENT "SIMULATOR_CAPABILITY=${capability};TUTORIAL_SAMPLE=6;TUTORIAL_EDITED=" LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600)
   endif()
 endfunction()
 # The test of every shape on the oldest GPU that we support.
