@@ -95,6 +95,7 @@ TEST_CASE("every step stays in its stream, and two launches share nothing") {
   const auto step = EACH_STEP(steps);
   // A copy of B, parts of K, or both; rows of 16 bytes; few rows in parts.
   for (const auto& [M, N, K] : {Shape{5, 7, 300}, {68, 132, 36}, {3, 42, 1100}}) {
+    if (!is_in_sample(step.name)) continue;
     CAPTURE(step.name, M, N, K);
     const ScaledProduct product = {M, N, K, 2.5f};
     const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));

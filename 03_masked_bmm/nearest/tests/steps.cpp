@@ -216,7 +216,7 @@ TEST_CASE("nearest: every step stays in its stream, and two launches share nothi
     Search& s = p.search;
     s.measure = measure;
     s.k = step.features & MANY ? 3 : 1;
-    if (!can_do(step, s)) continue;
+    if (!can_do(step, s) || !is_in_sample(step.name)) continue;
     const DeviceBuffer<float> a(p.A), b(p.B);
     const int64_t of_out = s.M * s.k;
     check_in_two_streams<float>(2 * of_out, workspace_bytes(s, step.launch),

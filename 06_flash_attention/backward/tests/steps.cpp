@@ -98,7 +98,7 @@ TEST_CASE("backward: every step takes any address that a float can have") {
 TEST_CASE("backward: every step stays in its stream, and two launches share nothing") {
   const auto step = EACH_STEP(steps);
   const Attention shape = {.NH = 2, .NH_kv = 1, .Tq = 20, .Tk = 33, .HS = 20};
-  if (is_too_large_here(step, shape)) return;
+  if (is_too_large_here(step, shape) || !is_in_sample(step.name)) return;
   CAPTURE(step.name);
   const Problem problem = normal_problem(shape);
   OnDevice on(step, problem);
