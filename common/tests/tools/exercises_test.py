@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The exercises' folders hold what CONTRIBUTING.md asks for; common/tools/learn/exercises.py keeps what a learner did."""
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = map(str, (ROOT / "common/tools").glob("**/"))
 import exercises  # noqa: E402
+import page_rules  # noqa: E402
 
 FILES = {"task.md", "exercise.hpp", "solution.cu", "tests.cpp"}
 FEWEST, LEAST_LINES, MOST_LINES, MOST_OF_A_KERNEL = 2, 3, 15, 60
@@ -33,6 +35,20 @@ class EveryExercise(unittest.TestCase):
                 self.assertTrue(one.title and one.text)
                 self.assertEqual(len(one.hints), 3)
                 self.assertTrue(all(len(hint) > 40 for hint in one.hints))
+
+    def test_what_a_task_names_of_a_page_is_there(self):
+        """The page: [docs/NAME.md](...), "a heading" and step 2."""
+        for one in exercises.exercises():
+            with self.subTest(one.name):
+                found = re.search(r"The page:\s*\[[^]]*\]\(([^)]*)\)(.*?)(?=\n\n|\Z)", one.text, re.S)
+                headings = re.findall(r"^#+ +(.*)$", page_rules.blanked(page_rules.CODE, (one.folder / found[1]).read_text()),
+                                      re.M)
+                said = " ".join(found[2].split())
+                named = re.findall(r'"([^"]+)"', said)
+                for steps in re.findall(r"\bsteps? ((?:\d+(?:, | and )?)+)", said):
+                    named += [f"Step {number}" for number in re.findall(r"\d+", steps)]
+                for name in named:
+                    self.assertTrue(any(re.match(rf"{re.escape(name)}\b", heading) for heading in headings), name)
 
     def test_a_gap_is_for_some_lines(self):
         for one in exercises.exercises():

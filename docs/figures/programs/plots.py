@@ -1,9 +1,9 @@
-"""Plots of recorded results: axes, lines, points and bars, drawn with style.py. Words stand at what they name; there
-is no legend to look up."""
+"""Plots of recorded results: axes, lines, points and bars, drawn with style.py. Words stand at what they name; only a
+ladder's purple bars have a legend, below them."""
 import math
 
 import results
-from style import GREY, HALF, TEXT, Figure
+from style import GREY, HALF, PURPLE, TEXT, Figure
 
 
 def rows(name, options="", **wanted):
@@ -82,7 +82,7 @@ class Plot:
 
 def bars(figure, x, y, width, many, whole=100.0, unit=" %"):
     """Horizontal bars, a line each: (label, value, text at the end of the line, color). `whole` is the yardstick's
-    value, a line from top to bottom. Returns the height."""
+    value, a line from top to bottom. A line below says what purple bars are. Returns the height."""
     left, row = x + 140, 24
     scale = (width - 290) / max([whole, *(value for _, value, _, _ in many)])
     for i, (label, value, text, color) in enumerate(many):
@@ -92,6 +92,8 @@ def bars(figure, x, y, width, many, whole=100.0, unit=" %"):
         figure.text(x + width, middle, text, 12, TEXT, "end", middle=True)
     figure.line(left + whole * scale, y - 4, left + whole * scale, y + row * len(many), GREY, 1.2, "4 3")
     figure.text(left + whole * scale, y + row * len(many) + 14, f"{whole:g}{unit}", 11, TEXT, "middle")
+    if any(color == PURPLE for *_, color in many):
+        figure.text(x, y + row * len(many) + 14, "purple: parts, off the road", 12, PURPLE)
     return row * len(many) + 20
 
 
