@@ -505,6 +505,24 @@ class Pages(Scratch):
         says(linked + two, self.words_of(section, most + 1), f"has {most + 1} words; {most} at most")
         says(linked + two, section + "\nIt takes 1.5 ms.\n", "\"1.5 ms\" is no number between")
 
+    def test_answers_of_parts(self):
+        page, head, aims = self.write_part()
+
+        def says(exercises, answers, *parts):
+            self.write(page, head + aims + exercises + ENDING)
+            self.assert_says_updated("docs/answers_parts.md", answers, *parts)
+        two = "## Exercises\n\n{}1. One?\n2. Two?\n\n"
+        linked, section = two.format("[Answers](answers_parts.md#03-p).\n\n"), "# A\n\n## 03 p\n\n1. One.\n2. Two.\n"
+        says(linked, section)
+        says("", section)
+        for link in ("", "[Answers](answers.md#03-p).\n\n"):  # that page has those of the road
+            self.write("docs/answers.md", section)
+            says(two.format(link), section, f"{page} does not link it in ## Exercises")
+        says(linked, section.replace("2. Two.\n", ""), f"has 1 answers in #03-p to 2 exercises of {page}")
+        says(linked, self.words_of(section + "\nIt is so.\n", page_budget.MOST_OF_THE_ANSWERS))
+        most = page_budget.MOST_OF_THE_ANSWERS
+        says(linked, self.words_of(section + "\nIt is so.\n", most + 1), f"has {most + 1} words; {most} at most")
+
     def test_formulas(self):
         self.assert_says("So $a_i + \\sum_j b$ is it.\n\n```math\na \\\\ b\\, c\n```\n")
         self.assert_says("$$a + b$$\n", "has a formula between $$")

@@ -12,6 +12,7 @@ DOCS = project.ROOT / "docs"
 SECTIONS = ["What you will be able to do", "The idea", "The mathematics", "Step 1", "What it reaches", "Break it",
             "Exercises", "Where to read on"]
 LAST_SECTIONS = ["In short", "Build it"]  # of every page of the road and of the parts
+ANSWERED = {"answers.md": page_budget.road, "answers_parts.md": page_budget.parts}  # whose exercises it answers
 MOST_COLUMNS = 6
 MEASURED = re.compile(r"\d[\d.,]*[  ]?(?:ms|µs|[TGM]FLOP/s|[TGM]B/s)(?!\w)")
 FROM_ELSEWHERE = re.compile(r"https?://|data sheet|article|paper")
@@ -126,10 +127,11 @@ def road_too_long():
 
 
 def answers_that_lack(answers):
-    """Each page of the road links the section of docs/answers.md that has as many answers as it has numbered exercises."""
+    """Each page of the road links the section of docs/answers.md that has as many answers as it has numbered exercises;
+    each page of the parts, that of docs/answers_parts.md."""
     sections = {slug(heading): text for heading, text in
                 re.findall(r"^## +([^\n]*)\n(.*?)(?=^## |\Z)", answers.read_text(), re.M | re.S)}
-    for page in filter(lambda page: page.exists(), page_budget.road()):
+    for page in filter(lambda page: page.exists(), ANSWERED[answers.name]()):
         section, exercises = page_budget.numbered_exercises(page.read_text())
         link = re.search(rf"\]\({answers.name}#([^)\s]+)\)", section)
         if exercises and not link:
@@ -204,7 +206,7 @@ def problems(pages):
             rules += [wrong_opening, wrong_end, too_long]
             if not (project.ROOT / page.stem).is_dir():
                 rules.append(no_aims)  # of a chapter's page wrong_order says it
-        if page == DOCS / "answers.md":
+        if page.parent == DOCS and page.name in ANSWERED:
             rules += [answers_that_lack, wide_tables, figures_of_nowhere]
         if page.name == "claims.md":
             rules += [wide_tables, figures_of_nowhere, claims_of_nowhere]
