@@ -143,16 +143,27 @@ function(tutorial_program target)
   endif()
 endfunction()
 
-# Registers a Catch2 binary's test cases with CTest under one label.
+# Registers a Catch2 binary's test cases with CTest under one label; with a number behind it so many shares of them, on
+# the CPU: of hundreds of tests each takes less than to start a program for it. (On a GPU one test's fault could be the next's.)
 function(tutorial_tests target label)
   target_link_libraries(${target} PRIVATE tutorial_testing)
   # What takes the time is in the libraries: without -O2, and with no more than line numbers for a debugger, the
   # tests themselves compile in half the time.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-O0;-g1>")
   tutorial_reuse_headers(${target} test_headers)
-  catch_discover_tests(${target}
-    TEST_PREFIX "${label}: "
-    PROPERTIES LABELS "${label}" SKIP_RETURN_CODE 4 TIMEOUT 600)
+  if(NOT ARGN OR TUTORIAL_BACKEND STREQUAL "gpu")
+    catch_discover_tests(${target}
+      TEST_PREFIX "${label}: "
+      PROPERTIES LABELS "${label}" SKIP_RETURN_CODE 4 TIMEOUT 600)
+    return()
+  endif()
+  math(EXPR last "${ARGN} - 1")
+  foreach(part RANGE ${last})
+    math(EXPR number "${part} + 1")
+    set(name "${label}: its tests, share ${number} of ${ARGN}")
+    add_test(NAME "${name}" COMMAND ${target} --shard-count ${ARGN} --shard-index ${part})
+    set_tests_properties("${name}" PROPERTIES LABELS "${label}" SKIP_RETURN_CODE 4 TIMEOUT 600)
+  endforeach()
 endfunction()
 
 # A chapter, or a part of one: what stands in its folder, where new files are picked up. One rule for both:
