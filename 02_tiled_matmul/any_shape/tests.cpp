@@ -38,15 +38,17 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
                                 {66, 20, 300}}) {
     if (N > 1000 && step.launch != &tile_by_size) continue;  // with its large tile
     if (K > 200 && !cuts_k) continue;                        // in parts
+    if (!is_in_sample(step.name)) continue;
     CAPTURE(step.name, M, N, K);
     const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));
     const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
     DeviceBuffer<float> c(make_values({M, N}, Init::normal, 3));
     DeviceBuffer<std::byte> memory(workspace_bytes({M, N, K}, b.data()));
     const auto check = [&](const ScaledProduct& product, Workspace workspace) {
-      check_asked_for(step, [&](auto run) {
+      const auto call = [&](auto run) {
         return run(product, a.data(), b.data(), c.data(), workspace, nullptr);
-      });
+      };
+      check_asked_for(call(step.asked), [&] { call(step.launch); });
     };
     check({M, N, K}, workspace_in(memory));
     check({M, N, K}, {});  // the steps before, or no parts

@@ -13,11 +13,13 @@ TEST_CASE("backward: every step asks for what its header says", "[counts]") {
        std::vector<Attention>{{.Tq = 20, .Tk = 10, .HS = 64, .causal = false},
                               {.NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = 72, .causal = false},
                               {.Tq = 97, .Tk = 129, .HS = 68}}) {  // tiles are hidden
-    if (is_too_large_here(step, a)) continue;
+    if (is_too_large_here(step, a) || !is_in_sample(step.name)) continue;
     CAPTURE(step.name, text(a));
     OnDevice on(step, normal_problem(a));
-    check_asked_for(
-        step, [&](auto run) { return run(a, on.tensors(), workspace_in(on.memory), nullptr); });
+    const auto call = [&](auto run) {
+      return run(a, on.tensors(), workspace_in(on.memory), nullptr);
+    };
+    check_asked_for(call(step.asked), [&] { call(step.launch); });
   }
 }
 

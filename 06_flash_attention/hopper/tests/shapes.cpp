@@ -76,7 +76,7 @@ TEST_CASE("hopper: every step takes any address of lse, and tensors 16 bytes fur
 TEST_CASE("hopper: every step stays in its stream, and two launches share nothing") {
   const auto step = EACH_STEP(steps);
   const auto check = [&](const Attention& shape, int64_t of_q) {
-    if (shape.HS > largest_head_size(step.launch)) return;
+    if (shape.HS > largest_head_size(step.launch) || !is_in_sample(step.name)) return;
     CAPTURE(step.name, text(shape), of_q);
     check_problem_in_two_streams(normal_problem(shape), of_q, workspace_bytes(shape), step.launch);
   };

@@ -1,4 +1,5 @@
 """What every page keeps to. Used by pages.py."""
+import functools
 import re
 
 import page_budget
@@ -37,8 +38,9 @@ def slug(heading):
     return re.sub(r"[^\w\- ]", "", words.replace("`", "")).replace(" ", "-")
 
 
-def anchors(page):
-    text, found = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(), flags=re.M | re.S), []
+@functools.cache
+def anchors(text):
+    text, found = re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.M | re.S), []
     for heading in re.findall(r"^#+ +(.*)$", text, re.M):
         anchor = slug(heading)
         found.append(anchor if anchor not in found else f"{anchor}-{found.count(anchor)}")
@@ -49,7 +51,7 @@ def dead_anchors(page):
     text = blanked(CODE, page.read_text())
     for target, anchor in re.findall(r"\]\(([^)\s#:]*)#([^)\s]+)\)", text):
         other = (page.parent / target).resolve() if target else page
-        if other.suffix == ".md" and other.exists() and anchor not in anchors(other):
+        if other.suffix == ".md" and other.exists() and anchor not in anchors(other.read_text()):
             yield f"there is no heading #{anchor} in {target or 'this page'}"
 
 
