@@ -144,7 +144,8 @@ function(tutorial_program target)
 endfunction()
 
 # Registers a Catch2 binary's test cases with CTest under one label; with a number behind it so many shares of them, on
-# the CPU: of hundreds of tests each takes less than to start a program for it. (On a GPU one test's fault could be the next's.)
+# the CPU: of hundreds of tests each takes less than to start a program for it. (On a GPU one test's fault could be the
+# next's.)
 function(tutorial_tests target label)
   target_link_libraries(${target} PRIVATE tutorial_testing)
   # What takes the time is in the libraries: without -O2, and with no more than line numbers for a debugger, the
@@ -242,7 +243,8 @@ function(tutorial_ladder name label)
     # order only shows.
     add_test(NAME "${label}: every shape, in shuffled thread order" COMMAND ${name}_tests "[shapes]")
     set_tests_properties("${label}: every shape, in shuffled thread order" PROPERTIES
-      ENVIRONMENT "SIMULATOR_ORDER=1;TUTORIAL_SAMPLE=6;TUTORIAL_EDITED=" LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600
+      ENVIRONMENT "SIMULATOR_ORDER=1;TUTORIAL_SAMPLE=6;TUTORIAL_EDITED="
+      LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600
       COST 100)  # the longest begin first, so that no core waits for them at the end
   endif()
 endfunction()
@@ -276,7 +278,8 @@ function(tutorial_on_capability capability tests)
     set(test "${label}: on compute capability ${dotted}, ${tests}")
     add_test(NAME "${test}" COMMAND ${name}_tests "${tests}")
     set_tests_properties("${test}" PROPERTIES
-      ENVIRONMENT "SIMULATOR_CAPABILITY=${capability};TUTORIAL_SAMPLE=6;TUTORIAL_EDITED=" LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600)
+      ENVIRONMENT "SIMULATOR_CAPABILITY=${capability};TUTORIAL_SAMPLE=6;TUTORIAL_EDITED="
+      LABELS ${label} SKIP_RETURN_CODE 4 TIMEOUT 600)
   endif()
 endfunction()
 # The test of every shape on the oldest GPU that we support.

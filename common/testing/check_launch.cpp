@@ -20,7 +20,7 @@ std::string wanted_step() {
 bool is_edited(const std::string& step) {
   static const char* const text = std::getenv("TUTORIAL_EDITED");
   static const std::string list = text == nullptr ? "" : "," + std::string(text) + ",";
-  return list.find("," + step + ",") != std::string::npos;
+  return !step.empty() && list.find("," + step + ",") != std::string::npos;
 }
 
 bool is_in_sample(const std::string& step) {

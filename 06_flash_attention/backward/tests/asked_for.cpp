@@ -15,6 +15,7 @@ TEST_CASE("backward: every step asks for what its header says", "[counts]") {
                               {.Tq = 97, .Tk = 129, .HS = 68}}) {  // tiles are hidden
     if (is_too_large_here(step, a) || !is_in_sample(step.name)) continue;
     CAPTURE(step.name, text(a));
+    REQUIRE(step.asked != nullptr);
     OnDevice on(step, normal_problem(a));
     const auto call = [&](auto run) {
       return run(a, on.tensors(), workspace_in(on.memory), nullptr);

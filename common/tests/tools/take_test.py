@@ -7,26 +7,21 @@ import shutil
 import subprocess
 import sys
 import unittest
-from datetime import date
 
 from scratch import PROJECT, Scratch
 
 sys.path[:0] = map(str, (PROJECT / "common/tools").glob("**/"))
 import project  # noqa: E402
 import take  # noqa: E402
+import take_all  # noqa: E402
 
 MOST_LINES, MOST_LINES_OF_CODE = 850, 600  # of a step of the road
 
 
-def steps_of_the_day():
-    """One step in six, each day others; with TUTORIAL_ALL (./learn test --all) all of them."""
-    steps = [(folder, step) for folder in project.ladders() for step in project.steps(folder)]
-    return steps if "TUTORIAL_ALL" in os.environ else steps[date.today().toordinal() % 6::6]
-
-
 class EveryStep(unittest.TestCase):
     def test_every_step_is_one_file(self):
-        for folder, step in steps_of_the_day():
+        # One step in six, each day others; with TUTORIAL_ALL (./learn test --all) all of them.
+        for folder, step in take_all.chosen(1 if "TUTORIAL_ALL" in os.environ else 6):
             with self.subTest(f"{project.short_name(folder)} {step.name}"):
                 taken = take.take(folder, step, "my.cu")
                 lines = taken.text.splitlines()
