@@ -5,7 +5,7 @@
 // asked for       loads 2·(M·LDA·⌈N/BN⌉ + K·LDB·⌈M/BM⌉) bytes, stores E·M·N bytes
 // shared memory   as in step 14
 // block           256 threads for 128 × 256 elements of C, or 128 for 64 × 128
-// H200            0.042 ms at 2048³, 67 % of cuBLAS
+// H200            0.042 ms at 2048³, 68 % of cuBLAS
 #include <algorithm>
 
 #include "common/kernel/check.hpp"

@@ -101,7 +101,7 @@ SETS = {  # a name begins with the chapter's number
         (100, 100, 100000), (128, 128, 65536), (257, 4099, 3001), (300, 5000, 2500), (4097, 500, 999),
         (8191, 511, 1025), (16384, 96, 8192), (20000, 64, 20000))], last=4),
     "02_rows": sizes("02/any_shape", *[product(2**i, 4096, 4096) for i in range(11)], last=1),
-    "02_tensor_cores": bf16_products("02/tensor_cores", last=3),
+    "02_tensor_cores": bf16_products("02/tensor_cores", last=6),
     "02_hopper": bf16_products("02/hopper", last=3),
     "02_tf32": sizes("02/tf32", *[product(*size) for size in (
         (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (1000, 3000, 777))]),
