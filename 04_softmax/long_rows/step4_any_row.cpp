@@ -1,5 +1,7 @@
 // Step 4 = the road's last two steps, step 1 and step 3, each for the rows that it is the fastest
 // for. It has no kernel of its own: FLOP, bytes and block are those of the step that it calls.
+//
+// long diff       it has no kernel and calls those of other steps
 #include "common/backend/backend.hpp"
 #include "long_rows/long_rows.hpp"
 

@@ -12,6 +12,7 @@
 // block           128 threads, 256 for 8 rows if 64 < HS ≤ 128, for a tile of queries
 // H200            0.144 ms for a query on 4096 keys, B 8, 32 heads on 8, HS 128;
 //                 outer_products takes 1.52
+// long diff       another kernel, from the first line on
 #include "any_shape/any_shape.hpp"
 #include "any_shape/few_rows.cuh"
 #include "any_shape/paths.hpp"

@@ -5,6 +5,7 @@
 // global memory   of the step that it takes
 // shared memory   of the step that it takes
 // block           of the step that it takes
+// long diff       it has no kernel and calls those of other steps
 #include "any_shape/any_shape.hpp"
 #include "any_shape/paths.hpp"
 #include "common/kernel/device.hpp"

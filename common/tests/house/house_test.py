@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The house as DESIGN has it: the road in a chapter's folder, each part beside it in a folder of its own."""
+import difflib
 import re
 import sys
 import unittest
@@ -10,6 +11,7 @@ import exercises  # noqa: E402
 import project  # noqa: E402
 
 MOST_LINES = 110  # of a main.cpp, which reads from top to bottom
+MOST_CHANGED = {True: 60, False: 80}  # lines of code that a step brings, or takes away: on the road, in a part
 PARTS = [folder for folder in project.ladders() if folder not in project.chapters()]
 
 
@@ -45,6 +47,17 @@ class House(unittest.TestCase):
                 names = project.parts(chapter) + [one.short for one in exercises.exercises() if one.chapter == chapter.name]
                 self.assertEqual(len(names), len(set(names)), "a part and an exercise of a chapter have one name")
 
+    def test_a_step_that_changes_much_says_why(self):
+        for folder in project.ladders():
+            steps = project.steps(folder)
+            for before, step in zip(steps, steps[1:]):
+                with self.subTest(project.label(folder), step=step.name):
+                    difference = list(difflib.unified_diff(code_of(before), code_of(step), n=0))[2:]
+                    signs = [line[0] for line in difference]
+                    much = max(signs.count("+"), signs.count("-")) > MOST_CHANGED[folder in project.chapters()]
+                    says = re.search(r"^// long diff +\S", step.path.read_text(), re.M)
+                    self.assertEqual(much, bool(says), "its header has a line `// long diff  why` if, and only if, it is long")
+
     def test_the_tree_in_the_readme(self):
         shown = re.findall(r"^(\d\d_\w+)/ +(?:parts: (.*)|a chapter.*)$", (project.ROOT / "README.md").read_text(), re.M)
         self.assertEqual([(name, parts.split()) for name, parts in shown],
@@ -62,6 +75,12 @@ class House(unittest.TestCase):
                 for folder, others in knows.items():
                     for other in others & set(knows):
                         self.assertNotIn(folder, knows[other], f"{folder.name} and {other.name} include each other")
+
+
+def code_of(step):
+    """Its lines without comments and indentation."""
+    lines = re.sub(r"//.*", "", step.path.read_text()).splitlines()
+    return [line.strip() for line in lines if line.strip()]
 
 
 def page_of(folder):
