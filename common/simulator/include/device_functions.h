@@ -341,13 +341,16 @@ inline float normcdff(float x) {
 }
 
 // Newer C libraries declare these themselves.
-#if !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 41)
+#ifndef __GLIBC_PREREQ
+#define __GLIBC_PREREQ(major, minor) 0
+#endif
+#if !__GLIBC_PREREQ(2, 41)
 double sinpi(double x);
 double cospi(double x);
 float sinpif(float x);
 float cospif(float x);
 #endif
-#if !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 42)
+#if !__GLIBC_PREREQ(2, 42)
 inline float rsqrtf(float x) {
   return 1.0f / sqrtf(x);
 }
