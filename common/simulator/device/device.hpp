@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "common/simulator/world/pages.hpp"
 #include "simulator/runtime_api.h"
 
 namespace simulator {
