@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "common/simulator/run/block.hpp"
 
@@ -172,6 +173,21 @@ void __tsan_read_range(void* address, size_t bytes) {
 }
 void __tsan_write_range(void* address, size_t bytes) {
   simulator::access(address, bytes, true, __builtin_return_address(0));
+}
+// Clang's, in place of memcpy() and its like; GCC calls the functions themselves.
+void* __tsan_memcpy(void* to, const void* from, size_t bytes) {
+  simulator::access(from, bytes, false, __builtin_return_address(0));
+  simulator::access(to, bytes, true, __builtin_return_address(0));
+  return std::memcpy(to, from, bytes);
+}
+void* __tsan_memmove(void* to, const void* from, size_t bytes) {
+  simulator::access(from, bytes, false, __builtin_return_address(0));
+  simulator::access(to, bytes, true, __builtin_return_address(0));
+  return std::memmove(to, from, bytes);
+}
+void* __tsan_memset(void* to, int value, size_t bytes) {
+  simulator::access(to, bytes, true, __builtin_return_address(0));
+  return std::memset(to, value, bytes);
 }
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
