@@ -47,6 +47,7 @@ export function addSites(text, first = 0) {
   }
 
   const sites = [['', 0]], sizes = new Map(), taken = new Set(), out = [];
+  const calls = new Map();  // of functions elsewhere, each with its first place
   let place = sites[0], longer = 0;
   const setSite = () => {
     out.push(`\ti32.const\t${first + sites.length}`, '\tglobal.set\tsimulator_site');
@@ -57,7 +58,10 @@ export function addSites(text, first = 0) {
     if (line.startsWith('\t.loc\t')) {
       place = placeOf(line.slice(line.indexOf('#') + 1)) ?? place;
     } else if ((m = /^\tcall\t(\S+)/.exec(line))) {
-      if (!defined.has(m[1])) setSite();
+      if (!defined.has(m[1])) {
+        setSite();
+        if (!calls.has(m[1])) calls.set(m[1], place);
+      }
     } else if (mayTrap.test(line)) {
       setSite();
     } else if ((m = /^(\t\.asciz\t"'[^"\[]*\S)(\[\d+\][^"]*'")$/.exec(line))) {
@@ -93,5 +97,6 @@ export function addSites(text, first = 0) {
 
   const globals = ['simulator_site', '__stack_pointer'].filter(name => !text.includes(`\t.globaltype\t${name},`));
   out.unshift(...globals.map(name => `\t.globaltype\t${name}, i32`));
-  return {text: out.join('\n') + '\n', count: sites.length, exports: [...exported].filter(name => defined.has(name) && !weak.has(name))};
+  return {text: out.join('\n') + '\n', count: sites.length, calls,
+          exports: [...exported].filter(name => defined.has(name) && !weak.has(name))};
 }
