@@ -10,6 +10,8 @@ export const flags = [
   '-mllvm', '-pragma-unroll-threshold=0', '-mllvm', '-unroll-threshold=0',
   // One type of exception is known by one address in all modules.
   '-fwasm-exceptions', '-Xclang', '-ftype-visibility=default',
+  // <string> without <algorithm>, and others: a third less to read.
+  '-D_LIBCPP_REMOVE_TRANSITIVE_INCLUDES',
   // What sites.js reads.
   '-gline-tables-only', '-fverbose-asm', '-fdebug-compilation-dir=/',
   '-Werror=attribute-warning', '-Wno-unknown-pragmas', '-Wno-volatile', '-fno-caret-diagnostics',
