@@ -5,10 +5,11 @@
 //   common.json      {path: text} of the headers that all chapters share
 //   <chapter>.json   {include, files}: the chapter's own, and in which folders its kernels look for headers
 //
-//   node docs/site/build/kernels.js [folder of @yowasp/clang]
+//   node docs/site/build/kernels.js
 import fs from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import * as clang from '@yowasp/clang'
 import { commandOf, run } from '../browser/compile/clang.js'
 import { Files } from '../browser/compile/files.js'
 import { flags } from '../browser/compile/flags.js'
@@ -26,7 +27,7 @@ const under = (folder, wanted) => fs.readdirSync(path.join(ROOT, folder), { recu
   .filter((entry) => entry.isFile()).map((entry) => path.posix.join(path.relative(ROOT, entry.parentPath ?? entry.path), entry.name))
   .filter(wanted).sort()
 
-export const chapters = () => [...fs.readdirSync(ROOT).filter((name) => /^\d\d_/.test(name)).sort(), 'docs/first_kernel']
+const chapters = () => [...fs.readdirSync(ROOT).filter((name) => /^\d\d_/.test(name)).sort(), 'docs/first_kernel']
 
 /** The chapter's folder, and those of chapters whose libraries it links. */
 function includeFolders(chapter) {
@@ -62,7 +63,7 @@ const withoutTable = (text) => text.replace(/^inline const std::vector<Step<Laun
 const texts = (files) => Object.fromEntries(files.map((file) => [file, withoutTable(read(file))]))
 
 /** {common, chapters: {name: {include, files}}} */
-export function bundles() {
+function bundles() {
   const common = new Set([...under('common/simulator/include', () => true), ...under('common/kernel', () => true)])
   const of = {}
   for (const chapter of chapters()) {
@@ -78,7 +79,7 @@ export function bundles() {
 }
 
 /** {commands, head}: the compiler's commands, and the precompiled header as bytes. */
-export async function prepare(clang, common) {
+async function prepare(common) {
   const files = new Files(common)
   files.write(KERNEL, '')
   files.write('/kernel.s', '')
@@ -95,16 +96,15 @@ export async function prepare(clang, common) {
   return { commands, head: output }
 }
 
-async function main(folder = path.join(ROOT, 'docs/site/node_modules/@yowasp/clang')) {
-  const clang = await import(pathToFileURL(path.join(folder, 'gen/bundle.js')).href)
+async function main() {
   fs.mkdirSync(OUT, { recursive: true })
   const write = (name, data) => fs.writeFileSync(path.join(OUT, name), data instanceof Uint8Array ? data : JSON.stringify(data))
   const { common, chapters: of } = bundles()
   write('common.json', common)
   for (const [chapter, bundle] of Object.entries(of)) write(`${path.posix.basename(chapter)}.json`, bundle)
-  const { commands, head } = await prepare(clang, common)
+  const { commands, head } = await prepare(common)
   write('commands.json', commands)
   write('head.pch', head)
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await main(process.argv[2])
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await main()

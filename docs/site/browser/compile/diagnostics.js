@@ -23,6 +23,7 @@ export function diagnosticsOf(text, {path, source, cpp}) {
       if (whole) found.push({path, line: 1, column: 1, severity: 'error', message: whole[2]});
       continue;
     }
+    if (m[5].startsWith('could not determine the original source location')) continue;  // of the translation, which it did not look for
     const at = Number(m[2]);
     let column = Number(m[3] ?? 1);
     if (m[1] === path && at <= was.length) column = columnBefore(column, was[at - 1], is[at - 1]);
