@@ -1,0 +1,20 @@
+// How a kernel is compiled in the page: as common/cmake/Tutorial.cmake has it for GCC, in Clang's words.
+export const flags = [
+  '-std=gnu++20', '-O1', '-fPIC',
+  '-D__CUDACC__', '-D__CUDA_ARCH__=900', '-I/', '-I/common/simulator/include',
+  '-include', 'cuda_runtime.h',
+  // At each access a call of the simulator, and tests in line; of `s[i] += x` the read, too.
+  '-Xclang', '-fsanitize=thread', '-mllvm', '-tsan-instrument-func-entry-exit=0', '-mllvm', '-tsan-instrument-read-before-write',
+  '-fsanitize=alignment,array-bounds,object-size', '-fsanitize-coverage=trace-pc',
+  // GCC leaves loops as loops, whatever a #pragma says.
+  '-mllvm', '-pragma-unroll-threshold=0', '-mllvm', '-unroll-threshold=0',
+  // One type of exception is known by one address in all modules.
+  '-fwasm-exceptions', '-Xclang', '-ftype-visibility=default',
+  // <string> without <algorithm>, and others: a third less to read.
+  '-D_LIBCPP_REMOVE_TRANSITIVE_INCLUDES',
+  // What sites.js reads.
+  '-gline-tables-only', '-fverbose-asm', '-fdebug-compilation-dir=/',
+  '-Werror=attribute-warning', '-Wno-unknown-pragmas', '-Wno-volatile', '-Wno-pass-failed', '-fno-caret-diagnostics',
+];
+
+export const linkFlags = ['-shared', '--experimental-pic', '--no-entry', '--unresolved-symbols=import-dynamic', '--strip-debug'];
