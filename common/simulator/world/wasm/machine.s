@@ -35,3 +35,8 @@ simulator_fiber_start:
 	call	simulator_fiber_body
 	end_function
 	.export_name	simulator_fiber_start, simulator_fiber_start
+
+# The one tag that all modules throw and catch by.
+	.globl	__cpp_exception
+	.tagtype	__cpp_exception i32
+__cpp_exception:
