@@ -7,7 +7,7 @@ const imports = async (bytes) => WebAssembly.Module.imports(await WebAssembly.co
 const lineOf = (source, text) => source.slice(0, source.indexOf(text)).split('\n').length
 
 // What a kernel's module may ask other modules for: hooks of accesses, the simulator, CUDA's functions, the C++ library.
-const KNOWN = [/^__(tsan|ubsan_handle|sanitizer_cov|cxa)_/, /^_ZN9simulator/, /^_Z\d+_?_?(cuda|cublas)/, /^_ZN?K?St/, /^_ZT[VIS]/,
+const KNOWN = [/^__(tsan|ubsan_handle|sanitizer_cov|cxa)_/, /^_ZN9simulator/, /^_Z\d+_?_?(cuda|cublas|pipeline)/, /^_ZN?K?St/, /^_ZT[VIS]/,
   /^_Z(nw|na|dl|da)/, /^(mem(cpy|set|move|cmp|chr)|strlen|f?printf|puts|putchar|exit|abort)$/, /^(thread|block)Idx$|^(block|grid)Dim$/,
   /^(memory|__indirect_function_table|__(stack_pointer|memory_base|table_base)|simulator_site|__cpp_exception)$/]
 
