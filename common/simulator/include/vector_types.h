@@ -3,18 +3,47 @@
 
 #include <cstdint>
 
+// A copy of one is one access of global or shared memory. GCC leaves it whole (-fno-tree-sra); Clang
+// copies the members of a struct one by one, but not a vector.
+#ifdef __clang__
+#define SIMULATOR_WHOLE(name, type, members, copy_members)                                       \
+  using Whole __attribute__((vector_size(members * sizeof(type)), may_alias)) = type;            \
+  name() = default;                                                                              \
+  __attribute__((always_inline)) constexpr name(const name& from) {                              \
+    *this = from;                                                                                \
+  }                                                                                              \
+  __attribute__((always_inline)) constexpr name& operator=(const name& from) {                   \
+    if (__builtin_is_constant_evaluated() || sizeof(name) > 16)                                  \
+      copy_members;                                                                              \
+    else                                                                                         \
+      *reinterpret_cast<Whole*>(this) = *reinterpret_cast<const Whole*>(&from);                  \
+    return *this;                                                                                \
+  }
+#define SIMULATOR_WHOLE_2(name, type)                           \
+  SIMULATOR_WHOLE(name, type, 2, (x = from.x, y = from.y))      \
+  constexpr name(type x, type y) : x(x), y(y) {}
+#define SIMULATOR_WHOLE_4(name, type)                                                    \
+  SIMULATOR_WHOLE(name, type, 4, (x = from.x, y = from.y, z = from.z, w = from.w))       \
+  constexpr name(type x, type y, type z = {}, type w = {}) : x(x), y(y), z(z), w(w) {}
+#else
+#define SIMULATOR_WHOLE_2(name, type)
+#define SIMULATOR_WHOLE_4(name, type)
+#endif
+
 #define SIMULATOR_VECTOR_TYPES(base, type, align2, align4)           \
   struct base##1 {                                                   \
     type x;                                                          \
   };                                                                 \
   struct alignas(align2) base##2 {                                   \
     type x, y;                                                       \
+    SIMULATOR_WHOLE_2(base##2, type)                                 \
   };                                                                 \
   struct base##3 {                                                   \
     type x, y, z;                                                    \
   };                                                                 \
   struct alignas(align4) base##4 {                                   \
     type x, y, z, w;                                                 \
+    SIMULATOR_WHOLE_4(base##4, type)                                 \
   };                                                                 \
   constexpr base##1 make_##base##1(type x) {                         \
     return {x};                                                      \
@@ -42,6 +71,9 @@ SIMULATOR_VECTOR_TYPES(ulonglong, unsigned long long, 16, 16)
 SIMULATOR_VECTOR_TYPES(float, float, 8, 16)
 SIMULATOR_VECTOR_TYPES(double, double, 16, 16)
 #undef SIMULATOR_VECTOR_TYPES
+#undef SIMULATOR_WHOLE_2
+#undef SIMULATOR_WHOLE_4
+#undef SIMULATOR_WHOLE
 
 /// Extents of a grid or a block; what is not given is 1.
 struct dim3 {

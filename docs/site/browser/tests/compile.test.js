@@ -7,7 +7,7 @@ const imports = async (bytes) => WebAssembly.Module.imports(await WebAssembly.co
 const lineOf = (source, text) => source.slice(0, source.indexOf(text)).split('\n').length
 
 // What a kernel's module may ask other modules for: hooks of accesses, the simulator, CUDA's functions, the C++ library.
-const KNOWN = [/^__(tsan|ubsan_handle|sanitizer_cov|cxa)_/, /^_ZN9simulator/, /^_Z\d+_?_?(cuda|cublas)/, /^_ZN?K?St/, /^_ZT[VIS]/,
+const KNOWN = [/^__(tsan|ubsan_handle|sanitizer_cov|cxa)_/, /^_ZN9simulator/, /^_Z\d+_?_?(cuda|cublas|pipeline)/, /^_ZN?K?St/, /^_ZT[VIS]/,
   /^_Z(nw|na|dl|da)/, /^(mem(cpy|set|move|cmp|chr)|strlen|f?printf|puts|putchar|exit|abort)$/, /^(thread|block)Idx$|^(block|grid)Dim$/,
   /^(memory|__indirect_function_table|__(stack_pointer|memory_base|table_base)|simulator_site|__cpp_exception)$/]
 
@@ -75,4 +75,28 @@ test('a function that is nowhere is an error at its call', async () => {
   const source = sourceOf(FIRST).replace('int main() {', 'float nowhere(int, float*);\nint main() {\n  nowhere(1, nullptr);')
   assert.deepEqual(await errors(source, { knows: (name) => name !== '_Z7nowhereiPf' }),
     [`${FIRST}:${lineOf(source, 'nowhere(1')}:1: undefined reference to nowhere(int, float*)`])
+})
+
+test('a copy of a float4 is one access, tested for its alignment; of `s += x` the read is one, too', async () => {
+  const source = `#include <cstdio>
+__global__ void k(float4* to, const float4* from, float* sum) {
+  to[0] = from[0];
+  *sum += from[1].x;
+}
+void run(float4* to, const float4* from, float* sum) { k<<<1, 1>>>(to, from, sum); }
+`
+  const { bytes, diagnostics } = await compile(FIRST, source)
+  assert.deepEqual(diagnostics, [])
+  const seen = []
+  const hook = (what) => (address) => { if (address >= module.heap) seen.push(`${what} ${module.where().split(':')[1]}`) }
+  const module = await load(bytes, {
+    __tsan_read4: hook('read'), __tsan_write4: hook('write'), __tsan_read16: hook('read16'), __tsan_write16: hook('write16'),
+    __ubsan_handle_type_mismatch_v1: (data, address) => hook('misaligned')(address),
+    _ZN9simulator6launchERKNS_6LaunchEPFvPKvES4_m: (launch, call, context) => module.table.get(call)(context),
+  })
+  const at = module.heap, run = module.exports._Z3runP6float4PKS_Pf
+  run(at, at + 64, at + 128)
+  assert.deepEqual(seen.splice(0), ['read16 3', 'write16 3', 'read 4', 'read 4', 'write 4'])
+  run(at, at + 68, at + 128)
+  assert.ok(seen.includes('misaligned 3'), seen.join(', '))
 })
