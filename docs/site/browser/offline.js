@@ -1,16 +1,21 @@
 // Registers the service worker, which keeps the files of a run.
 
+const PATIENCE = 3000 // ms
+
+const soon = (promise) => Promise.race([promise, new Promise((done) => setTimeout(done, PATIENCE))])
+
 /** Waits until the worker sees what this page asks for. Without one all works, but loads again the next time. */
 export async function keepFiles(base) {
-  if (!navigator.serviceWorker) return false // a private window, or http to another machine
+  const { serviceWorker } = navigator
+  if (!serviceWorker) return // a private window, or http to another machine
+  const controlled = new Promise((done) => serviceWorker.addEventListener('controllerchange', done, { once: true }))
   try {
-    await navigator.serviceWorker.register(`${base}service_worker.js`)
-    const { active } = await navigator.serviceWorker.ready
-    if (!navigator.serviceWorker.controller) await new Promise((done) => navigator.serviceWorker.addEventListener('controllerchange', done, { once: true }))
+    await serviceWorker.register(`${base}service_worker.js`)
+    const registration = await soon(serviceWorker.ready)
     const loaded = performance.getEntriesByType('resource').map(({ name }) => name)
-    active.postMessage({ type: 'keep', addresses: [location.href.split('#')[0], ...loaded.filter((name) => name.startsWith(location.origin))] })
-    return true
-  } catch {
-    return false
+    registration?.active.postMessage({ type: 'keep', addresses: [location.href.split('#')[0], ...loaded] })
+    if (!serviceWorker.controller) await soon(controlled)
+  } catch (error) {
+    console.info(`Nothing is kept for the next visit: ${error.message}`)
   }
 }

@@ -46,12 +46,12 @@ self.addEventListener('fetch', (event) => {
   if (path !== null) event.respondWith(answer(event.request, path))
 })
 
-/** A page tells what it had loaded before this worker was there. */
+/** A page tells what it had loaded before this worker was there, and wants to be served by it from now on. */
 self.addEventListener('message', (event) => {
   if (event.data?.type !== 'keep') return
-  event.waitUntil(Promise.all(event.data.addresses.map(async (address) => {
+  event.waitUntil(self.clients.claim().then(() => Promise.all(event.data.addresses.map(async (address) => {
     const request = new Request(address)
     const path = below(request)
     if (path !== null) await answer(request, path).catch(() => {})
-  })))
+  }))))
 })

@@ -1,12 +1,13 @@
 // CodeMirror, in the colours of the site's code.
 import { indentWithTab } from '@codemirror/commands'
 import { cpp } from '@codemirror/lang-cpp'
-import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
+import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language'
 import { lintGutter, setDiagnostics } from '@codemirror/lint'
+import { search, searchKeymap } from '@codemirror/search'
 import { EditorState, Prec, StateEffect, StateField } from '@codemirror/state'
-import { Decoration, EditorView, keymap } from '@codemirror/view'
+import { Decoration, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
-import { basicSetup } from 'codemirror'
+import { minimalSetup } from 'codemirror'
 
 const colours = HighlightStyle.define([
   { tag: [tags.keyword, tags.modifier, tags.typeName, tags.bool, tags.null, tags.self], color: 'var(--k)' },
@@ -39,8 +40,9 @@ export function openEditor(parent, { text, label, onChange, onRun }) {
   }
   const extensions = [
     Prec.highest(keymap.of([{ key: 'Mod-Enter', run }, { key: 'Ctrl-Enter', run }])),
-    basicSetup,
-    keymap.of([indentWithTab]),
+    minimalSetup,
+    keymap.of([indentWithTab, ...searchKeymap]),
+    [lineNumbers(), highlightActiveLine(), bracketMatching(), indentOnInput(), search({ top: true })],
     cpp(),
     syntaxHighlighting(colours),
     lintGutter(),
