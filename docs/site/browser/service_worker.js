@@ -23,8 +23,16 @@ async function tidy() {
   for (const request of await large.keys()) if (!FILES.includes(below(request))) await large.delete(request)
 }
 
+/** A large file travels packed, and is unpacked as it comes; as it is, where that is not to be had. */
+async function unpacked(request) {
+  const packed = self.DecompressionStream ? await fetch(`${request.url}.packed`) : null
+  if (!packed?.ok) return fetch(request)
+  const type = request.url.endsWith('.wasm') ? 'application/wasm' : 'application/octet-stream'
+  return new Response(packed.body.pipeThrough(new DecompressionStream('gzip')), { headers: { 'content-type': type } })
+}
+
 async function fromNetwork(cache, request) {
-  const answer = await fetch(request)
+  const answer = await (isLarge(below(request)) ? unpacked : fetch)(request)
   if (answer.status === 200) await cache.put(request, answer.clone()).catch(() => {}) // the disk may be full
   return answer
 }

@@ -1,10 +1,12 @@
 // What a run in the page loads: the steps' sources, the WebAssembly files, and the service worker that keeps them.
 //
-// browser/files.json says where a file is: {"simulator.wasm": {"path": "browser/simulator.0123456789ab.wasm", "bytes": 900000}}.
-// A name with a hash of its content can be kept for ever.
+// browser/files.json says where a file is, and its bytes, also as it travels: {"simulator.wasm": {"path":
+// "browser/simulator.0123456789ab.wasm", "bytes": 900000, "packed": 300000}}. A name with a hash of its content can be kept
+// for ever. Beside each stands PATH.packed, of gzip, for service_worker.js: many hosts send such files as they are.
 import crypto from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { pages, ROOT, text } from '../project.js'
 import { runnable } from './runnable.js'
 import { steps } from './steps.js'
@@ -33,8 +35,10 @@ export function writeBrowserFiles(outDir) {
     for (const name of fs.readdirSync(folder).filter((each) => LOADED.test(each)).sort()) {
       const bytes = fs.readFileSync(path.join(folder, name))
       const { name: stem, ext } = path.parse(name)
-      files[name] = { path: `browser/${stem}.${hash(bytes)}${ext}`, bytes: bytes.length }
+      const packed = gzipSync(bytes)
+      files[name] = { path: `browser/${stem}.${hash(bytes)}${ext}`, bytes: bytes.length, packed: packed.length }
       fs.writeFileSync(path.join(outDir, files[name].path), bytes)
+      fs.writeFileSync(path.join(outDir, `${files[name].path}.packed`), packed)
     }
   }
   const list = JSON.stringify(files)

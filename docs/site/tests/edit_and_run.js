@@ -2,6 +2,7 @@
 // else. SITE_BASE is the path that the site was built for.
 import fs from 'node:fs'
 import path from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { text } from '../project.js'
 import { openTab, PHONE, WIDE } from './browser.js'
 import { serve } from './static.js'
@@ -12,7 +13,7 @@ const PROGRAMS = { page: 'docs/00_first_kernel.html', file: 'docs/first_kernel/f
 const LATER = /Workbench|worker|\/browser\/|\.cu\.txt$/ // what nobody has asked for yet
 const FAKE = [
   { pattern: /^assets\/worker\.[\w-]+\.js$/, body: fs.readFileSync(new URL('fake_worker.js', import.meta.url)) },
-  { pattern: /^browser\/fake\.0123456789ab\.wasm$/, body: Buffer.alloc(100_000) },
+  { pattern: /^browser\/fake\.0123456789ab\.wasm\.packed$/, body: gzipSync(Buffer.alloc(100_000)) },
 ]
 
 /** One step's editor, as a reader uses it. */
@@ -37,6 +38,13 @@ class Bench {
   source() { return this.$('.cm-content', (element) => element.cmTile?.view?.state.doc.toString() ?? element.cmView.view.state.doc.toString()) }
   said() { return this.$('.state', ({ textContent }) => textContent) }
   report() { return this.$('.report', ({ textContent }) => textContent) }
+  isSeen(selector) {
+    return this.$(selector, (element) => {
+      const { top, bottom } = element.getBoundingClientRect()
+      const outer = element.closest('.cm-scroller').getBoundingClientRect()
+      return top >= outer.top && bottom <= outer.bottom
+    })
+  }
   /** Writes at the beginning of the file. */
   async write(line) {
     await this.tab.focus(`${this.root} .cm-content`)
@@ -74,6 +82,7 @@ async function wrong(bench, fail) {
   await bench.write('// row * M\n')
   await bench.press('Control', 'Enter')
   await bench.until('Something is wrong')
+  if (!(await bench.isSeen('.named'))) fail('does not show the line that its report names')
   const links = await bench.all('.report a', (each) => each.map(({ textContent }) => textContent))
   const wanted = ['step2_coalesced.cu:24', 'step2_coalesced.cu:25', '01_naive_matmul/step2_coalesced.cu:38']
   if (links.join() !== wanted.join()) fail(`links to ${links.join()} from its report`)
@@ -147,7 +156,7 @@ async function again(host, bench, visit, fail) {
   if (!(await bench.source()).startsWith('// row * M\n')) fail('an edit does not outlive its page')
   await bench.button('Run')
   await bench.until('Something is wrong')
-  const loads = host.asked.filter((address) => address.endsWith('fake.0123456789ab.wasm')).length
+  const loads = host.asked.filter((address) => address.includes('fake.0123456789ab.wasm')).length
   if (loads !== 1) fail(`loads a large file ${loads} times`)
 }
 

@@ -19,7 +19,9 @@ const wait = (ms) => new Promise((done) => setTimeout(done, ms))
 let loaded
 
 async function load() {
-  await (await fetch(LARGE)).arrayBuffer()
+  const answer = await fetch(LARGE)
+  const { byteLength } = await answer.arrayBuffer()
+  if (byteLength !== 100_000 || answer.headers.get('content-type') !== 'application/wasm') throw new Error(`${byteLength} bytes of a large file`)
   let before = 0
   for (const [what, bytes] of FILES) {
     for (const part of [0.3, 0.6, 1]) {

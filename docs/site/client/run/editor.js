@@ -65,7 +65,12 @@ export function openEditor(parent, { text, label, onChange, onRun }) {
   return {
     text: () => view.state.doc.toString(),
     replace: (other) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: other } }),
-    mark: (numbers) => view.dispatch({ effects: markLines.of(numbers.filter((each) => each <= lines()).sort((a, b) => a - b)) }),
+    /** Marks lines, and shows the first. */
+    mark(numbers) {
+      const there = numbers.filter((each) => each >= 1 && each <= lines())
+      const shown = there.slice(0, 1).map((each) => EditorView.scrollIntoView(view.state.doc.line(each).from, { y: 'center' }))
+      view.dispatch({ effects: [markLines.of(there.sort((a, b) => a - b)), ...shown] })
+    },
     diagnose(list) {
       const severity = (word) => (/error/.test(word) ? 'error' : /warning/.test(word) ? 'warning' : 'info')
       view.dispatch(setDiagnostics(view.state, list.map((each) => ({ ...range(each), severity: severity(each.severity), message: each.message }))))
