@@ -4,7 +4,7 @@ import {run} from './clang.js';
 import {diagnosticsOf, ofTranslator} from './diagnostics.js';
 import {linkFlags} from './flags.js';
 import {addSites} from './sites.js';
-import {runProgram} from './wasi.js';
+import {runProgram} from '../wasi.js';
 
 const translated = '/kernel.cpp';
 const tables = ['simulator_sites', 'simulator_site_count', 'simulator_variables', 'simulator_functions'];

@@ -28,6 +28,9 @@ export async function runProgram({simulator, modules, words, environment = {}, f
   const {loaded, missing} = await loader.load(modules.map(each => each.module));
   if (missing.length > 0) throw new Error(`in no module: ${missing.join(' ')}`);
   modules.forEach(({first}, i) => { if (first !== undefined) addPlaces(exports, loaded[i], first); });
+  const isMatrixWord = ({name}) => /ldmatrix|stmatrix|mma/.test(name);
+  exports.simulator_has_matrix_operations(modules.some(({module, first}) =>
+    first !== undefined && WebAssembly.Module.imports(module).some(isMatrixWord)));
   // argv, as C has it.
   const list = exports.malloc(4 * (words.length + 1));
   words.forEach((word, i) => {

@@ -4,10 +4,10 @@ import fs from 'node:fs'
 import path from 'node:path'
 import * as clang from '@yowasp/clang'
 import { compileKernel } from '../compile/compile.js'
-import { Files } from '../compile/files.js'
+import { Files } from '../files.js'
 import { ROOT } from '../../project.js'
 
-const BUILT = path.join(ROOT, 'build/browser')
+const BUILT = path.join(ROOT, 'build/browser/site')
 function built(name) {
   const file = path.join(BUILT, name)
   if (!fs.existsSync(file)) throw new Error(`There is no ${file}: common/browser/CMakeLists.txt and docs/site/build/kernels.js make it.`)
@@ -16,14 +16,14 @@ function built(name) {
 const json = (name) => JSON.parse(built(name))
 
 const translator = await WebAssembly.compile(built('translate.wasm'))
-const commands = json('compile/commands.json'), common = json('compile/common.json'), head = built('compile/head.pch')
+const commands = json('commands.json'), common = json('common.json'), head = built('head.pch')
 
 export const sourceOf = (file) => fs.readFileSync(path.join(ROOT, file), 'utf8')
 
 /** Compiles a file of the project, with another text if one is given. */
 export function compile(file, source = sourceOf(file), more = {}) {
   const chapter = file.startsWith('docs/') ? file.split('/')[1] : file.split('/')[0]
-  const { include, files } = json(`compile/${chapter}.json`)
+  const { include, files } = json(`${chapter}.json`)
   return compileKernel({ clang, translator, commands, head, files: new Files({ ...common, ...files }), include, path: file, source, ...more })
 }
 
