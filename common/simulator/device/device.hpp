@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "common/simulator/world/pages.hpp"
 #include "simulator/runtime_api.h"
 
 namespace simulator {
@@ -32,7 +33,7 @@ const Architecture& architecture();
 // comparisons. Each allocation has pages of its own that end where it ends, and pages that nobody
 // may touch around them.
 
-inline constexpr uintptr_t kDeviceSpan = uintptr_t{1} << 38;
+inline constexpr uintptr_t kDeviceSpan = uintptr_t{1} << (kIsSmallWorld ? 28 : 38);
 /// Where the range begins.
 uintptr_t device_begin();
 inline bool is_device_address(const void* address) {

@@ -4,17 +4,14 @@
 
 #include "common/simulator/device/device.hpp"
 #include "common/simulator/world/pages.hpp"
+#include "common/simulator/world/sparse.hpp"
 
 namespace simulator {
 namespace {
 
-/// An array with so many elements for every four bytes of global memory. Pages come when they are
-/// touched.
-template <class T>
-T* reserve(size_t elements) {
-  return reinterpret_cast<T*>(
-      map_pages(kDeviceSpan / 4 * elements * sizeof(T), "what its checks remember"));
-}
+// One for every four bytes of global memory, and one for every byte.
+constexpr size_t kFours = kDeviceSpan / 4, kBytes = kDeviceSpan;
+constexpr const char* kWhat = "what its checks remember";
 
 size_t index(uintptr_t address) {
   return (address - device_begin()) / 4;
@@ -40,15 +37,15 @@ void mark(const void* address, size_t bytes, bool written) {
 }  // namespace
 
 Cell& global_cell(uintptr_t four) {
-  static Cell* const cells = reserve<Cell>(1);
+  static SparseArray<Cell> cells(kFours, kWhat);
   return cells[index(four)];
 }
 Cell* global_byte_cells(uintptr_t four) {
-  static Cell* const cells = reserve<Cell>(4);
-  return cells + 4 * index(four);
+  static SparseArray<Cell> cells(kBytes, kWhat);
+  return &cells[4 * index(four)];
 }
 uint8_t& global_written(uintptr_t address) {
-  static uint8_t* const written = reserve<uint8_t>(1);
+  static uint8_t* const written = map_pages(kFours, kWhat);
   return written[index(address)];
 }
 

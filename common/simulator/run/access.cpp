@@ -1,11 +1,10 @@
 // The functions that code compiled with -fsanitize=thread calls at every memory access. Kernels are
 // compiled so, and linked with these in place of the sanitizer's own. Here they count; the checks
 // come into access().
-#include <dlfcn.h>
-
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "common/simulator/run/block.hpp"
 
@@ -175,6 +174,21 @@ void __tsan_read_range(void* address, size_t bytes) {
 void __tsan_write_range(void* address, size_t bytes) {
   simulator::access(address, bytes, true, __builtin_return_address(0));
 }
+// Clang's, in place of memcpy() and its like; GCC calls the functions themselves.
+void* __tsan_memcpy(void* to, const void* from, size_t bytes) {
+  simulator::access(from, bytes, false, __builtin_return_address(0));
+  simulator::access(to, bytes, true, __builtin_return_address(0));
+  return std::memcpy(to, from, bytes);
+}
+void* __tsan_memmove(void* to, const void* from, size_t bytes) {
+  simulator::access(from, bytes, false, __builtin_return_address(0));
+  simulator::access(to, bytes, true, __builtin_return_address(0));
+  return std::memmove(to, from, bytes);
+}
+void* __tsan_memset(void* to, int value, size_t bytes) {
+  simulator::access(to, bytes, true, __builtin_return_address(0));
+  return std::memset(to, value, bytes);
+}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 void __tsan_func_entry(void*) {
@@ -202,13 +216,13 @@ void __sanitizer_cov_trace_pc() {
   const simulator::SimulatorScope scope;
   worker->trace->block_entered(worker->current(), worker->call_before(instruction));
 }
-// In the place of the C library's, which would wait for this very thread: exit() in a kernel.
-[[noreturn]] void exit(int status) noexcept {
+// exit() in a kernel would wait for this very thread. (The linker's --wrap sends calls of exit()
+// here.)
+[[noreturn]] void __real_exit(int status);
+[[noreturn]] void __wrap_exit(int status) {
   if (simulator::Worker* worker = simulator::kernel_worker())
     worker->crash_in_exit(static_cast<const char*>(__builtin_return_address(0)) - 1);
-  using Exit = void (*)(int);
-  reinterpret_cast<Exit>(dlsym(RTLD_NEXT, "exit"))(status);
-  __builtin_unreachable();
+  __real_exit(status);
 }
 void __tsan_init() {}
 void __tsan_atomic_thread_fence(int) {

@@ -147,9 +147,9 @@ void Worker::make_current() {
 bool Worker::run() {
   heed = trace != nullptr || progress.must_stop();
   the_block = this;
-  if (sigsetjmp(crash_return_, 1) == 0) return schedule();
-  throw_crash();
-  return false;
+  bool all_ended = false;
+  if (!way_out_.run([&] { all_ended = schedule(); })) throw_crash();
+  return all_ended;
 }
 
 /// New threads first, in order; then those that a barrier let go; the late warp's only when nobody

@@ -2,7 +2,6 @@
 // them.
 #pragma once
 
-#include <csetjmp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -198,7 +197,7 @@ class Worker final : public RunningBlock {
   int at_cluster_barrier_ = 0;                 // threads that have come to the wait
   std::vector<int> lanes_at_cluster_barrier_;  // of each warp
 
-  sigjmp_buf crash_return_;
+  WayOut way_out_;
   static constexpr int kIndex = 0, kStopped = -1, kExit = -2, kPastLocal = -3;  // as signals
   Crash crash_{};
   const char* crash_array_ = nullptr;

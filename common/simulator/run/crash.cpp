@@ -14,7 +14,7 @@ constexpr uintptr_t kNear = 2 * 4096;
 
 void Worker::crash(const Crash& crash) {
   crash_ = crash;
-  siglongjmp(crash_return_, 1);
+  way_out_.leave();
 }
 
 void Worker::crash_at_index(const char* array, int64_t index, const void* instruction) {

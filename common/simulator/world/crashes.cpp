@@ -2,6 +2,7 @@
 
 #include <ucontext.h>
 
+#include <csetjmp>
 #include <csignal>
 #include <cstddef>
 #include <iterator>
@@ -54,6 +55,22 @@ CrashGuard::CrashGuard(void (*handler)(const Crash&)) {
 }
 CrashGuard::~CrashGuard() {
   for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before[i], nullptr);
+}
+
+struct WayOut::Place {
+  sigjmp_buf jump;
+};
+
+WayOut::WayOut() : place_(std::make_unique<Place>()) {}
+WayOut::~WayOut() = default;
+
+bool WayOut::run(const std::function<void()>& body) {
+  if (sigsetjmp(place_->jump, 1) != 0) return false;
+  body();
+  return true;
+}
+void WayOut::leave() {
+  siglongjmp(place_->jump, 1);
 }
 
 CrashStack::CrashStack() : pages_(map_pages(kStack, "its threads' stacks")) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 
 namespace simulator {
 
@@ -30,6 +32,21 @@ class CrashStack {
 
  private:
   unsigned char* const pages_;
+};
+
+/// A place to which any fiber that `body` resumes may leave, and the body itself.
+class WayOut {
+ public:
+  WayOut();
+  ~WayOut();
+  /// True when the body has ended, false when it was left.
+  bool run(const std::function<void()>& body);
+  /// Nothing is unwound.
+  [[noreturn]] void leave();
+
+ private:
+  struct Place;
+  const std::unique_ptr<Place> place_;
 };
 
 }  // namespace simulator

@@ -9,6 +9,9 @@ namespace simulator {
 
 inline constexpr size_t kPage = 4096;
 
+/// With addresses of 32 bits nobody may take more of them than he needs.
+inline constexpr bool kIsSmallWorld = sizeof(void*) == 4;
+
 /// Bytes that this process may use.
 size_t host_memory_size();
 

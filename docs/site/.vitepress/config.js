@@ -6,7 +6,10 @@ import { comments } from '../markdown/comments.js'
 import { highlight } from '../markdown/highlight.js'
 import { links } from '../markdown/links.js'
 import { math } from '../markdown/math.js'
+import { programs } from '../markdown/programs.js'
 import { stepSections } from '../markdown/step_sections.js'
+import { writeBrowserFiles } from '../build/browser_files.js'
+import { withPolicy } from '../build/policy.js'
 import { writeSources } from '../build/sources.js'
 import { hasSteps, writeSteps } from '../build/steps.js'
 import { copyTraces } from '../build/traces.js'
@@ -34,6 +37,7 @@ export default defineConfig({
       math(markdown)
       links(markdown)
       stepSections(markdown)
+      programs(markdown)
       comments(markdown)
     },
   },
@@ -41,6 +45,7 @@ export default defineConfig({
     // Every picture stays a file: what is written into a page is loaded with it.
     build: { assetsInlineLimit: 0 },
     publicDir: false,
+    worker: { format: 'es', rollupOptions: { output: { entryFileNames: 'assets/[name].[hash].js' } } },
     // The pages lie outside of this folder, where Node would not look for Vue.
     resolve: { alias: [{ find: /^vue(?=$|\/)/, replacement: path.join(ROOT, 'docs/site/node_modules/vue') }] },
   },
@@ -50,9 +55,11 @@ export default defineConfig({
     search: { provider: 'local', options: { miniSearch: { searchOptions: { combineWith: 'AND' } } } },
   },
   transformPageData: ({ relativePath }) => (hasSteps(relativePath) ? { frontmatter: { aside: false, pageClass: 'with-code' } } : {}),
+  transformHtml: withPolicy,
   buildEnd({ outDir }) {
     writeSources(outDir)
     writeSteps(outDir)
     copyTraces(outDir)
+    writeBrowserFiles(outDir)
   },
 })

@@ -16,7 +16,7 @@ export const launch = () =>
 
 /** A tab that fills `problems` with console errors, failed requests and requests to other hosts, and sums up what a
  * page loads without its pictures. */
-export async function openTab(browser, viewport) {
+export async function openTab(browser, viewport, site = process.env.SITE_URL) {
   const tab = await browser.newPage()
   await tab.setViewport(viewport)
   const problems = []
@@ -26,7 +26,7 @@ export async function openTab(browser, viewport) {
   tab.on('requestfailed', (request) => problems.push(`${request.url()} fails: ${request.failure()?.errorText}`))
   tab.on('request', (request) => {
     const { protocol, origin } = new URL(request.url())
-    if (protocol.startsWith('http') && origin !== process.env.SITE_URL) problems.push(`asks another host: ${request.url()}`)
+    if (protocol.startsWith('http') && origin !== new URL(site).origin) problems.push(`asks another host: ${request.url()}`)
   })
   tab.on('response', (response) => {
     if (response.status() >= 400) problems.push(`${response.url()} answers ${response.status()}`)
@@ -47,7 +47,7 @@ export async function openTab(browser, viewport) {
     await tab.goto('about:blank') // what the page before still loads is none of this one's
     problems.length = 0
     loaded.clear()
-    await tab.goto(process.env.SITE_URL + address, { waitUntil })
+    await tab.goto(site + address, { waitUntil })
     await tab.evaluate(() => document.fonts.ready)
   }
   return { tab, problems, visit, weigh }

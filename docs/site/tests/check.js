@@ -1,6 +1,7 @@
 // Opens the built site in headless Chromium. `./learn docs --check` builds and serves it, and sets SITE_URL, SITE_DIR and
-// CHROMIUM.
+// CHROMIUM. Names of parts on the command line choose those.
 import { launch } from './browser.js'
+import { editAndRun } from './edit_and_run.js'
 import { everyPage } from './every_page.js'
 import { figures } from './figures.js'
 import { keyboard } from './keyboard.js'
@@ -18,7 +19,8 @@ const problems = []
 const fail = (where, reason) => problems.push(`${where}: ${reason}`)
 const browser = await launch()
 try {
-  for (const part of [notFound, keyboard, figures, everyPage]) {
+  const parts = [notFound, keyboard, figures, editAndRun, everyPage]
+  for (const part of parts.filter(({ name }) => process.argv.length < 3 || process.argv.includes(name))) {
     const start = Date.now()
     try {
       console.log(`checked: ${await part(browser, fail)} (${Math.round((Date.now() - start) / 1000)} s)`)

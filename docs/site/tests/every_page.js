@@ -46,6 +46,7 @@ function inspect() {
     formulas: document.querySelectorAll('.math .katex-display').length,
     title: document.title,
     headings: document.querySelectorAll('h1').length,
+    policy: document.querySelector('meta[http-equiv="Content-Security-Policy"]')?.content ?? '',
   }
 }
 
@@ -78,6 +79,8 @@ export async function everyPage(browser, fail) {
       for (const each of found.wide.slice(0, 3)) fail(address, `is wider than a phone at ${each}`)
       if (found.scrollWidth > PHONE.width) fail(address, `scrolls sideways on a phone: ${found.scrollWidth} pixels`)
       for (const each of found.raw) fail(address, `shows what should have been rendered: ${each}`)
+      // What a page loads against it stands in the console, which is among the problems.
+      if (!found.policy.startsWith("default-src 'self'")) fail(address, 'has no Content-Security-Policy')
       if (found.headings !== 1) fail(address, `has ${found.headings} headings of the first level`)
       if (formulas.has(address) && found.formulas !== formulas.get(address)) {
         fail(address, `has ${found.formulas} typeset blocks of mathematics, and its Markdown ${formulas.get(address)}`)

@@ -1,5 +1,6 @@
 import DefaultTheme from 'vitepress/theme-without-fonts'
 import 'katex/dist/katex.css'
+import EditAndRun from '../../client/EditAndRun.vue'
 import StepCode from '../../client/StepCode.vue'
 import Trace from '../../client/trace/Trace.vue'
 import './code.css'
@@ -7,5 +8,5 @@ import './steps.css'
 
 export default {
   extends: DefaultTheme,
-  enhanceApp: ({ app }) => app.component('StepCode', StepCode).component('Trace', Trace),
+  enhanceApp: ({ app }) => app.component('EditAndRun', EditAndRun).component('StepCode', StepCode).component('Trace', Trace),
 }

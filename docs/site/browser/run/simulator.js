@@ -1,0 +1,53 @@
+// A program of the simulator, kernel modules and tests, run once: a new memory each time.
+import {Fibers} from './fibers.js';
+import {Loader} from './load.js';
+import {Exit, wasiOf} from '../wasi.js';
+
+const encoder = new TextEncoder();
+
+/**
+ * Runs `main` of the modules with these words and this environment.
+ *   simulator  s.wasm, a WebAssembly.Module
+ *   modules    in their order: {module, first}; `first` is the number of a kernel module's first place
+ *   files      what a report reads lines from (Files)
+ *   write      (stream, text), stream 1 or 2
+ * Returns its exit status.
+ */
+export async function runProgram({simulator, modules, words, environment = {}, files, write}) {
+  const wasi = wasiOf(simulator, {words, environment, files, write});
+  const fibers = new Fibers();
+  const {exports} = await WebAssembly.instantiate(simulator,
+    {wasi_snapshot_preview1: wasi.imports, fibers: fibers.imports()});
+  wasi.use(exports.memory);
+  const failed = new Promise((_, reject) => fibers.use(exports, reject));
+  exports._initialize();
+  const loader = new Loader(exports);
+  loader.rename('malloc', '__wrap_malloc');
+  loader.rename('free', '__wrap_free');
+  loader.rename('exit', '__wrap_exit');
+  const {loaded, missing} = await loader.load(modules.map(each => each.module));
+  if (missing.length > 0) throw new Error(`in no module: ${missing.join(' ')}`);
+  modules.forEach(({first}, i) => { if (first !== undefined) addPlaces(exports, loaded[i], first); });
+  // argv, as C has it.
+  const list = exports.malloc(4 * (words.length + 1));
+  words.forEach((word, i) => {
+    const bytes = encoder.encode(word + '\0'), at = exports.malloc(bytes.length);
+    new Uint8Array(exports.memory.buffer).set(bytes, at);
+    new DataView(exports.memory.buffer).setUint32(list + 4 * i, at, true);
+  });
+  new DataView(exports.memory.buffer).setUint32(list + 4 * words.length, 0, true);
+  const main = WebAssembly.promising(loader.symbol('main') ?? loader.symbol('__main_argc_argv'));
+  try {
+    return await Promise.race([main(words.length, list), failed]);
+  } catch (end) {
+    if (end instanceof Exit) return end.status;
+    throw end;
+  }
+}
+
+function addPlaces(simulator, {exports, begin, bytes}, first) {
+  const at = name => begin + exports[name].value;
+  const count = new DataView(simulator.memory.buffer).getUint32(at('simulator_site_count'), true);
+  simulator.simulator_add_module(begin, bytes, at('simulator_variables'), at('simulator_functions'),
+    at('simulator_sites'), count, first);
+}

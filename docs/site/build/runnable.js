@@ -1,0 +1,17 @@
+// Which files a reader can edit and run in the page: a ladder's name in `./learn`, and its folder.
+import path from 'node:path'
+
+const LADDERS = { '01': '01_naive_matmul', first_kernel: 'docs/first_kernel' }
+
+/** { ladder: '01', step: 'coalesced' } of 01_naive_matmul/step2_coalesced.cu; null of a file that the page cannot run. */
+export function runnable(file) {
+  const ladder = Object.keys(LADDERS).find((name) => LADDERS[name] === path.posix.dirname(file))
+  const [, step] = path.posix.basename(file).match(/^(?:step\d+_)?(\w+)\.cu$/) ?? []
+  return ladder && step ? { ladder, step } : null
+}
+
+/** The attributes that EditAndRun.vue and StepCode.vue want; none of a file that cannot be run. */
+export function runs(file) {
+  const found = runnable(file)
+  return found ? ` ladder="${found.ladder}" step="${found.step}"` : ''
+}

@@ -1,0 +1,26 @@
+// A reader's edits, one a file, kept by the browser; where it keeps nothing, they last as long as the page.
+const key = (file) => `edit:${file}`
+
+export function kept(file) {
+  try {
+    return localStorage.getItem(key(file))
+  } catch {
+    return null
+  }
+}
+
+export function keep(file, text) {
+  try {
+    localStorage.setItem(key(file), text)
+  } catch {
+    // no room, or not allowed
+  }
+}
+
+export function forget(file) {
+  try {
+    localStorage.removeItem(key(file))
+  } catch {
+    // as above
+  }
+}

@@ -1,0 +1,28 @@
+// One simulator for all editors of a page: a compiler takes some hundred megabytes.
+import { withBase } from 'vitepress'
+import { shallowRef } from 'vue'
+import { Simulator } from '../../browser/client.js'
+import { keepFiles } from '../../browser/offline.js'
+
+export const progress = shallowRef(null) // { loaded, total, what }, in bytes
+const simulator = new Simulator()
+let users = 0
+let ready
+
+export async function use() {
+  users += 1
+  await (ready ??= keepFiles(withBase('/')))
+  if (users) simulator.load((message) => (progress.value = message))
+}
+
+export function leave() {
+  users -= 1
+  if (!users) simulator.close()
+}
+
+export async function run(what, callbacks) {
+  await ready
+  return simulator.run(what, callbacks)
+}
+
+export const stop = () => simulator.stop()

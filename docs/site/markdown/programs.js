@@ -1,0 +1,17 @@
+// A whole program on a page, behind "from docs/first_kernel/first_kernel.cu", can be edited and run below it.
+import { runs } from '../build/runnable.js'
+
+const FROM = /<!-- from (\S+) -->/
+
+export function programs(markdown) {
+  markdown.core.ruler.push('programs', (state) => {
+    const seen = new Set()
+    let file = null
+    state.tokens = state.tokens.flatMap((token) => {
+      file = token.content.match(FROM)?.[1] ?? file
+      if (token.type !== 'fence' || !file?.startsWith('docs/') || seen.has(file) || !runs(file)) return [token]
+      seen.add(file)
+      return [token, Object.assign(new state.Token('html_block', '', 0), { content: `<EditAndRun file="${file}"${runs(file)} />\n` })]
+    })
+  })
+}
