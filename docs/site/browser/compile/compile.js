@@ -4,7 +4,7 @@ import { run } from './clang.js'
 import { diagnosticsOf, ofTranslator } from './diagnostics.js'
 import { linkFlags } from './flags.js'
 import { addSites } from './sites.js'
-import { runProgram } from './wasi.js'
+import { runProgram } from '../wasi.js'
 
 const translated = '/kernel.cpp'
 const tables = ['simulator_sites', 'simulator_site_count', 'simulator_variables', 'simulator_functions']
@@ -15,7 +15,7 @@ const tables = ['simulator_sites', 'simulator_site_count', 'simulator_variables'
  *   translator  translate.wasm, a WebAssembly.Module
  *   commands    commands.json of build/kernels.js: how to compile and to assemble
  *   head        head.pch of the same script, bytes; without it all headers are read each time
- *   files       the headers, a Files (files.js)
+ *   files       the headers, a Files (../files.js)
  *   include     further folders to find headers in
  *
  * Of the learner: path, source; and of the page: first, the number of the first place; stage(name), which is told what

@@ -4,10 +4,11 @@ import fs from 'node:fs'
 import path from 'node:path'
 import * as clang from '@yowasp/clang'
 import { compileKernel } from '../compile/compile.js'
-import { Files } from '../compile/files.js'
+import { newExceptions } from '../compile/flags.js'
+import { Files } from '../files.js'
 import { ROOT } from '../../project.js'
 
-const BUILT = path.join(ROOT, 'build/browser')
+const BUILT = path.join(ROOT, 'build/browser/site')
 function built(name) {
   const file = path.join(BUILT, name)
   if (!fs.existsSync(file)) throw new Error(`There is no ${file}: common/browser/CMakeLists.txt and docs/site/build/kernels.js make it.`)
@@ -16,7 +17,13 @@ function built(name) {
 const json = (name) => JSON.parse(built(name))
 
 const translator = await WebAssembly.compile(built('translate.wasm'))
-const commands = json('compile/commands.json'), common = json('compile/common.json'), head = built('compile/head.pch')
+const commands = json('compile/commands.json')
+// Node 20 knows the earlier encoding of exceptions only.
+for (const words of Object.values(commands)) {
+  const at = words.indexOf(newExceptions[1])
+  if (at > 0) words.splice(at - 1, 2)
+}
+const common = json('compile/common.json'), head = built('compile/head.pch')
 
 export const sourceOf = (file) => fs.readFileSync(path.join(ROOT, file), 'utf8')
 
