@@ -1,4 +1,4 @@
-// What the page needs to compile kernels, into build/browser/site/compile/:
+// What the page needs to compile kernels, into build/browser/site/:
 //
 //   commands.json    how the compiler is started (its driver is asked once, here)
 //   head.pch         headers that most kernels include, read once by the page's own compiler
@@ -15,7 +15,7 @@ import { Files } from '../browser/files.js'
 import { flags } from '../browser/compile/flags.js'
 import { ROOT } from '../project.js'
 
-const OUT = path.join(ROOT, 'build/browser/site/compile')
+const OUT = path.join(ROOT, 'build/browser/site')
 // What most kernels include: the C++ library's heavy headers, and what stands at the top of every step.
 const HEAD = ['cuda_runtime.h', 'algorithm', 'cmath', 'cstdint', 'cstdio', 'cstdlib', 'limits', 'span', 'string', 'vector',
   'common/compare/compare.hpp', 'common/kernel/check.hpp', 'common/kernel/error.hpp', 'common/kernel/grid.hpp', 'common/kernel/step.hpp']

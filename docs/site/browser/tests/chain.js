@@ -17,20 +17,20 @@ function built(name) {
 const json = (name) => JSON.parse(built(name))
 
 const translator = await WebAssembly.compile(built('translate.wasm'))
-const commands = json('compile/commands.json')
+const commands = json('commands.json')
 // Node 20 knows the earlier encoding of exceptions only.
 for (const words of Object.values(commands)) {
   const at = words.indexOf(newExceptions[1])
   if (at > 0) words.splice(at - 1, 2)
 }
-const common = json('compile/common.json'), head = built('compile/head.pch')
+const common = json('common.json'), head = built('head.pch')
 
 export const sourceOf = (file) => fs.readFileSync(path.join(ROOT, file), 'utf8')
 
 /** Compiles a file of the project, with another text if one is given. */
 export function compile(file, source = sourceOf(file), more = {}) {
   const chapter = file.startsWith('docs/') ? file.split('/')[1] : file.split('/')[0]
-  const { include, files } = json(`compile/${chapter}.json`)
+  const { include, files } = json(`${chapter}.json`)
   return compileKernel({ clang, translator, commands, head, files: new Files({ ...common, ...files }), include, path: file, source, ...more })
 }
 
