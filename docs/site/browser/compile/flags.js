@@ -1,6 +1,3 @@
-// The words that the compiler and the linker are started with.
-export const newExceptions = ['-mllvm', '-wasm-use-legacy-eh=false']
-
 // How a kernel is compiled in the page: as common/cmake/Tutorial.cmake has it for GCC, in Clang's words.
 export const flags = [
   '-std=gnu++20', '-O1', '-fPIC',
@@ -11,8 +8,9 @@ export const flags = [
   '-fsanitize=alignment,array-bounds,object-size', '-fsanitize-coverage=trace-pc',
   // GCC leaves loops as loops, whatever a #pragma says.
   '-mllvm', '-pragma-unroll-threshold=0', '-mllvm', '-unroll-threshold=0',
-  // Exceptions are encoded as in all modules (common/browser/CMakeLists.txt), and of one type there is one address.
-  '-fwasm-exceptions', ...newExceptions, '-Xclang', '-ftype-visibility=default',
+  // `throw`, and no landing pads: what the hooks above add to them, LLVM takes for a mistake. (So a `catch` in the file
+  // catches nothing.) One type of exception is known by one address in all modules.
+  '-Xclang', '-fexceptions', '-Xclang', '-fcxx-exceptions', '-Xclang', '-ftype-visibility=default',
   // <string> without <algorithm>, and others: a third less to read.
   '-D_LIBCPP_REMOVE_TRANSITIVE_INCLUDES',
   // What sites.js reads.

@@ -8,7 +8,7 @@
 //   simulator_variables   {address, bytes, name} of __shared__ arrays and the gaps behind them; zeros end it
 //   simulator_functions   {address, name} of functions whose address is taken; zeros end it
 
-/** Is this file's code the doing of who calls it? The rule of common/simulator/world/symbols.cpp. */
+/** Is this file's code the doing of who calls it? The rule of common/simulator/world/elf.cpp. */
 export const isLibrary = path => path.startsWith('/usr/') || path.includes('/simulator/include/') ||
   /\/common\/kernel\/(vector4|async_copy|mma|barrier|cluster|tma|warpgroup|wgmma)\.cuh$/.test(path)
 

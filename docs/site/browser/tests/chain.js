@@ -4,7 +4,6 @@ import fs from 'node:fs'
 import path from 'node:path'
 import * as clang from '@yowasp/clang'
 import { compileKernel } from '../compile/compile.js'
-import { newExceptions } from '../compile/flags.js'
 import { Files } from '../files.js'
 import { ROOT } from '../../project.js'
 
@@ -17,13 +16,7 @@ function built(name) {
 const json = (name) => JSON.parse(built(name))
 
 const translator = await WebAssembly.compile(built('translate.wasm'))
-const commands = json('commands.json')
-// Node 20 knows the earlier encoding of exceptions only.
-for (const words of Object.values(commands)) {
-  const at = words.indexOf(newExceptions[1])
-  if (at > 0) words.splice(at - 1, 2)
-}
-const common = json('common.json'), head = built('head.pch')
+const commands = json('commands.json'), common = json('common.json'), head = built('head.pch')
 
 export const sourceOf = (file) => fs.readFileSync(path.join(ROOT, file), 'utf8')
 
