@@ -17,7 +17,7 @@ import { ROOT } from '../project.js'
 
 const OUT = path.join(ROOT, 'build/browser/site')
 // What most kernels include: the C++ library's heavy headers, and what stands at the top of every step.
-const HEAD = ['cuda_runtime.h', 'algorithm', 'cmath', 'cstdint', 'cstdio', 'cstdlib', 'limits', 'map', 'span', 'string', 'vector',
+const HEAD = ['cuda_runtime.h', 'algorithm', 'cmath', 'cstdint', 'cstdio', 'cstdlib', 'limits', 'span', 'string', 'vector',
   'common/compare/compare.hpp', 'common/kernel/check.hpp', 'common/kernel/error.hpp', 'common/kernel/grid.hpp', 'common/kernel/step.hpp']
 const KERNEL = '/kernel.cpp'
 

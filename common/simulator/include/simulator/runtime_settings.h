@@ -2,6 +2,7 @@
 // launch. A hint is checked and has no effect.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -154,7 +155,7 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* least_grid, int*
   if (least_grid == nullptr || block_size == nullptr) return cudaErrorInvalidValue;
   int most = 0, multiprocessors = 0;
   *least_grid = *block_size = 0;
-  for (int size = limit > 0 && limit < 1024 ? limit : 1024; size > 0; size = (size - 1) / 32 * 32) {
+  for (int size = limit > 0 ? std::min(limit, 1024) : 1024; size > 0; size = (size - 1) / 32 * 32) {
     int blocks = 0;
     const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         &blocks, kernel, size, static_cast<size_t>(dynamic_shared(size)));

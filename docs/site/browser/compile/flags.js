@@ -15,7 +15,7 @@ export const flags = [
   '-D_LIBCPP_REMOVE_TRANSITIVE_INCLUDES',
   // What sites.js reads.
   '-gline-tables-only', '-fverbose-asm', '-fdebug-compilation-dir=/',
-  '-Werror=attribute-warning', '-Wno-unknown-pragmas', '-Wno-volatile', '-Wno-pass-failed', '-fno-caret-diagnostics',
-];
+  '-Werror=attribute-warning', '-Wno-unknown-pragmas', '-Wno-deprecated-volatile', '-Wno-pass-failed', '-fno-caret-diagnostics',
+]
 
-export const linkFlags = ['-shared', '--experimental-pic', '--no-entry', '--unresolved-symbols=import-dynamic', '--strip-debug'];
+export const linkFlags = ['-shared', '--experimental-pic', '--no-entry', '--unresolved-symbols=import-dynamic', '--strip-debug']

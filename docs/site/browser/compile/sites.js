@@ -8,95 +8,95 @@
 //   simulator_variables   {address, bytes, name} of __shared__ arrays and the gaps behind them; zeros end it
 //   simulator_functions   {address, name} of functions whose address is taken; zeros end it
 
-/** Is this file's code the doing of who calls it? The rule of common/simulator/world/symbols.cpp. */
+/** Is this file's code the doing of who calls it? The rule of common/simulator/world/elf.cpp. */
 export const isLibrary = path => path.startsWith('/usr/') || path.includes('/simulator/include/') ||
-  /\/common\/kernel\/(vector4|async_copy|mma|barrier|cluster|tma|warpgroup|wgmma)\.cuh$/.test(path);
+  /\/common\/kernel\/(vector4|async_copy|mma|barrier|cluster|tma|warpgroup|wgmma)\.cuh$/.test(path)
 
 /** Of ".loc 1 2 10 # a.h:2:10 @[ k.cu:6:3 ]" the place that a report names: [file, line], or null. */
 export function placeOf(comment) {
-  let first = null;
+  let first = null
   for (const frame of comment.split(' @[ ')) {
-    const [, file, line] = /^\s*(.+?):(\d+)(?::\d+)?[\s\]]*$/.exec(frame) ?? [];
-    if (!(line > 0)) continue;
-    const place = [file, Number(line)];
-    if (!isLibrary(file)) return place;
-    first ??= place;
+    const [, file, line] = /^\s*(.+?):(\d+)(?::\d+)?[\s\]]*$/.exec(frame) ?? []
+    if (!(line > 0)) continue
+    const place = [file, Number(line)]
+    if (!isLibrary(file)) return place
+    first ??= place
   }
-  return first;
+  return first
 }
 
-const mayTrap = /^\t(unreachable|call_indirect|(i32|i64)\.(div|rem)_[su]|memory\.(copy|fill))\b/;
-const gapName = 'simulator_gap_after_';
+const mayTrap = /^\t(unreachable|call_indirect|(i32|i64)\.(div|rem)_[su]|memory\.(copy|fill))\b/
+const gapName = 'simulator_gap_after_'
 
 /** Of "_ZZ1kvE22simulator_gap_after_As" the array's symbol, "_ZZ1kvE2As". */
 function arrayBefore(gap) {
-  const [, scope, length, array] = new RegExp(`^(.*?)(\\d+)${gapName}(.*)$`).exec(gap);
-  return scope + (length - gapName.length) + array;
+  const [, scope, length, array] = new RegExp(`^(.*?)(\\d+)${gapName}(.*)$`).exec(gap)
+  return scope + (length - gapName.length) + array
 }
 
 /** `first`: the first number, for a program of several modules. */
 export function addSites(text, first = 0) {
-  const lines = text.split('\n');
-  const defined = new Set(), functions = new Set(), exported = new Set(), weak = new Set();
+  const lines = text.split('\n')
+  const defined = new Set(), functions = new Set(), exported = new Set(), weak = new Set()
   for (const line of lines) {
-    let m;
-    if ((m = /^([^\s:#]+):/.exec(line))) defined.add(m[1]);
-    else if ((m = /^\t\.type\t([^,]+),@function/.exec(line))) functions.add(m[1]);
-    else if ((m = /^\t\.globl\t(\S+)/.exec(line))) exported.add(m[1]);
-    else if ((m = /^\t\.weak\t(\S+)/.exec(line))) weak.add(m[1]);
+    let m
+    if ((m = /^([^\s:#]+):/.exec(line))) defined.add(m[1])
+    else if ((m = /^\t\.type\t([^,]+),@function/.exec(line))) functions.add(m[1])
+    else if ((m = /^\t\.globl\t(\S+)/.exec(line))) exported.add(m[1])
+    else if ((m = /^\t\.weak\t(\S+)/.exec(line))) weak.add(m[1])
   }
 
-  const sites = [['', 0]], sizes = new Map(), taken = new Set(), out = [];
-  const calls = new Map();  // of functions elsewhere, each with its first place
-  let place = sites[0], longer = 0;
+  const sites = [['', 0]], sizes = new Map(), taken = new Set(), out = []
+  const calls = new Map()  // of functions elsewhere, each with its first place
+  let place = sites[0], longer = 0
   const setSite = () => {
-    out.push(`\ti32.const\t${first + sites.length}`, '\tglobal.set\tsimulator_site');
-    sites.push(place);
-  };
+    out.push(`\ti32.const\t${first + sites.length}`, '\tglobal.set\tsimulator_site')
+    sites.push(place)
+  }
   for (let line of lines) {
-    let m;
+    let m
     if (line.startsWith('\t.loc\t')) {
-      place = placeOf(line.slice(line.indexOf('#') + 1)) ?? place;
+      place = placeOf(line.slice(line.indexOf('#') + 1)) ?? place
     } else if ((m = /^\tcall\t(\S+)/.exec(line))) {
       if (!defined.has(m[1])) {
-        setSite();
-        if (!calls.has(m[1])) calls.set(m[1], place);
+        setSite()
+        if (!calls.has(m[1])) calls.set(m[1], place)
       }
     } else if (mayTrap.test(line)) {
-      setSite();
+      setSite()
     } else if ((m = /^(\t\.asciz\t"'[^"\[]*\S)(\[\d+\][^"]*'")$/.exec(line))) {
-      line = `${m[1]} ${m[2]}`;  // an array's type in a report, as GCC writes it: 'float [16]'
-      longer = 1;
+      line = `${m[1]} ${m[2]}`  // an array's type in a report, as GCC writes it: 'float [16]'
+      longer = 1
     } else if ((m = /^\t\.size\t(\S+), (\d+)/.exec(line))) {
-      sizes.set(m[1], Number(m[2]) + longer);
-      if (longer) line = `\t.size\t${m[1]}, ${sizes.get(m[1])}`;
-      longer = 0;
+      sizes.set(m[1], Number(m[2]) + longer)
+      if (longer) line = `\t.size\t${m[1]}, ${sizes.get(m[1])}`
+      longer = 0
     }
-    if ((m = /(\S+?)@(?:GOT@)?TBREL/.exec(line) ?? /^\t\.int32\t([^\s@+]+)/.exec(line)) && functions.has(m[1])) taken.add(m[1]);
-    out.push(line);
+    if ((m = /(\S+?)@(?:GOT@)?TBREL/.exec(line) ?? /^\t\.int32\t([^\s@+]+)/.exec(line)) && functions.has(m[1])) taken.add(m[1])
+    out.push(line)
   }
 
-  const variables = [];
+  const variables = []
   for (const name of sizes.keys())
-    if (name.includes(gapName) && sizes.has(arrayBefore(name))) variables.push(arrayBefore(name), name);
+    if (name.includes(gapName) && sizes.has(arrayBefore(name))) variables.push(arrayBefore(name), name)
 
-  const names = new Map();  // of all texts to their labels
+  const names = new Map()  // of all texts to their labels
   const label = name => {
-    if (!names.has(name)) names.set(name, `.Lsimulator_text${names.size}`);
-    return names.get(name);
-  };
+    if (!names.has(name)) names.set(name, `.Lsimulator_text${names.size}`)
+    return names.get(name)
+  }
   const table = (name, values) => out.push(`\t.section\t.data.${name},"",@`, `\t.globl\t${name}`, `\t.type\t${name},@object`,
-    '\t.p2align\t2', `${name}:`, ...values.map(value => `\t.int32\t${value}`), `\t.size\t${name}, ${4 * values.length}`);
-  table('simulator_sites', sites.flatMap(([file, line]) => [label(file), line]));
-  table('simulator_site_count', [sites.length]);
-  table('simulator_variables', [...variables.flatMap(name => [name, sizes.get(name), label(name)]), 0, 0, 0]);
-  table('simulator_functions', [...[...taken].flatMap(name => [name, label(name)]), 0, 0]);
+    '\t.p2align\t2', `${name}:`, ...values.map(value => `\t.int32\t${value}`), `\t.size\t${name}, ${4 * values.length}`)
+  table('simulator_sites', sites.flatMap(([file, line]) => [label(file), line]))
+  table('simulator_site_count', [sites.length])
+  table('simulator_variables', [...variables.flatMap(name => [name, sizes.get(name), label(name)]), 0, 0, 0])
+  table('simulator_functions', [...[...taken].flatMap(name => [name, label(name)]), 0, 0])
   for (const [name, at] of names)
     out.push(`\t.section\t.rodata.${at},"",@`, `\t.type\t${at},@object`, `${at}:`, `\t.asciz\t${JSON.stringify(name)}`,
-      `\t.size\t${at}, ${new TextEncoder().encode(name).length + 1}`);
+      `\t.size\t${at}, ${new TextEncoder().encode(name).length + 1}`)
 
-  const globals = ['simulator_site', '__stack_pointer'].filter(name => !text.includes(`\t.globaltype\t${name},`));
-  out.unshift(...globals.map(name => `\t.globaltype\t${name}, i32`));
-  return {text: out.join('\n') + '\n', count: sites.length, calls,
-          exports: [...exported].filter(name => defined.has(name) && !weak.has(name))};
+  const globals = ['simulator_site', '__stack_pointer'].filter(name => !text.includes(`\t.globaltype\t${name},`))
+  out.unshift(...globals.map(name => `\t.globaltype\t${name}, i32`))
+  return { text: out.join('\n') + '\n', count: sites.length, calls,
+          exports: [...exported].filter(name => defined.has(name) && !weak.has(name)) }
 }

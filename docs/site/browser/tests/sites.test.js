@@ -6,7 +6,7 @@ import { addSites, isLibrary, placeOf } from '../compile/sites.js'
 import { text } from '../../project.js'
 
 test('what is library code is what native reports skip, too', () => {
-  const source = text('common/simulator/world/symbols.cpp')
+  const source = text('common/simulator/world/elf.cpp')
   const rule = source.slice(source.indexOf('bool is_hopper_word'))
   const names = [...rule.matchAll(/ends_with\("(\/common\/kernel\/\w+\.cuh)"\)/g)].map((m) => m[1])
   for (const [, name] of rule.match(/\{("barrier".*?)\}/)[1].matchAll(/"(\w+)"/g)) names.push(`/common/kernel/${name}.cuh`)
