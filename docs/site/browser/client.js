@@ -7,6 +7,8 @@
 //                    {type: 'diagnostics', id, list: [{path, line, column, severity, message}]}   not in the output again
 //                    {type: 'output', id, text}                    as it comes
 //                    {type: 'done', id, status, seconds}           status as a program's: 0 when all is right
+//
+// What could not be loaded is said in the output of the next run, which tries again.
 
 const start = () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' })
 
