@@ -3,28 +3,31 @@ import { compileKernel } from './compile/compile.js'
 import { Files } from './files.js'
 import { runProgram } from './run/simulator.js'
 
-// Of which test program a ladder's steps are, and which headers they find.
-const LADDERS = { '01': { tests: 'tests_01.wasm', headers: '01_naive_matmul.json' } }
+// Which tests a ladder's steps have, if they are no programs, and which headers they find.
+const LADDERS = {
+  '01': { tests: 'tests_01.wasm', headers: '01_naive_matmul.json' },
+  first_kernel: { headers: 'first_kernel.json' },
+}
 const SAMPLE = '12' // tests of a kernel's sizes, as ./learn test has after an edit
 
-const BASE = new URL(import.meta.env.BASE_URL, self.location)
+const BASE = new URL('..', self.location) // this script lies in assets/
 const say = (type, more) => self.postMessage({ type, ...more })
 
 // ---- Files, by their names in browser/files.json
 
 let list
 const files = () => (list ??= native(new URL('browser/files.json', BASE)).then((answer) => answer.json()))
-const sizes = new Map() // of those that are asked for: name to [loaded, total]
+const sizes = new Map() // of those that are asked for: name to [loaded, total], in bytes as they travel
 
 async function open(name) {
   const file = (await files())[name]
   if (!file) throw new Error(`The site has no ${name}: it was built without what kernels need to run.`)
-  sizes.set(name, [0, file.bytes])
+  sizes.set(name, [0, file.packed])
   const answer = await native(new URL(file.path, BASE))
   if (!answer.ok) throw new Error(`${file.path}: ${answer.status} ${answer.statusText}`)
   const counted = answer.body.pipeThrough(new TransformStream({
     transform(bytes, controller) {
-      sizes.get(name)[0] += bytes.length
+      sizes.get(name)[0] += bytes.length * file.packed / file.bytes
       tell(name)
       controller.enqueue(bytes)
     },
@@ -32,8 +35,8 @@ async function open(name) {
   return new Response(counted, { headers: { 'content-type': answer.headers.get('content-type') ?? 'application/octet-stream' } })
 }
 function tell(what) {
-  const all = [...sizes.values()]
-  say('progress', { loaded: all.reduce((sum, [loaded]) => sum + loaded, 0), total: all.reduce((sum, [, total]) => sum + total, 0), what })
+  const sum = (which) => Math.round([...sizes.values()].reduce((all, size) => all + size[which], 0))
+  say('progress', { loaded: sum(0), total: sum(1), what })
 }
 const wasm = async (name) => {
   const answer = await open(name)
@@ -65,7 +68,7 @@ const ladders = new Map()
 function ladder(name) {
   if (!ladders.has(name)) {
     const { tests, headers } = LADDERS[name]
-    ladders.set(name, Promise.all([wasm(tests), json(headers)]).then(([tests, headers]) => ({ tests, headers })))
+    ladders.set(name, Promise.all([tests && wasm(tests), json(headers)]).then(([tests, headers]) => ({ tests, headers })))
   }
   return ladders.get(name)
 }
@@ -75,8 +78,10 @@ async function run({ id, ladder: name, step, path, source }) {
   const done = (status) => say('done', { id, status, seconds: (performance.now() - begun) / 1000 })
   const [{ clang, translator, commands, common, head, simulator }, { tests, headers }] = await Promise.all([load(), ladder(name)])
   const tree = new Files({ ...common, ...headers.files })
+  const known = new Set([simulator, tests].flatMap((module) => (module ? WebAssembly.Module.exports(module).map(({ name }) => name) : [])))
   const { bytes: kernel, diagnostics } = await compileKernel({
     clang, translator, commands, head, files: tree, include: headers.include, path, source,
+    knows: (symbol) => known.has(symbol),
     stage: (stage) => say('stage', { id, name: stage }),
   })
   if (diagnostics.length > 0) say('diagnostics', { id, list: diagnostics })
@@ -84,15 +89,20 @@ async function run({ id, ladder: name, step, path, source }) {
   say('stage', { id, name: 'run' })
   tree.write(path, source) // a report shows its lines
   const status = await runProgram({
-    simulator, words: [`${name}_tests`], files: tree, environment: { TUTORIAL_STEP: step, TUTORIAL_SAMPLE: SAMPLE },
-    modules: [{ module: await WebAssembly.compile(kernel), first: 0 }, { module: tests }],
+    simulator, words: [path.split('/').pop().replace('.cu', '')], files: tree, environment: { TUTORIAL_STEP: step, TUTORIAL_SAMPLE: SAMPLE },
+    modules: [{ module: await WebAssembly.compile(kernel), first: 0 }, ...(tests ? [{ module: tests }] : [])],
     write: (stream, text) => say('output', { id, text }),
   })
   return done(status)
 }
 
-self.addEventListener('message', ({ data }) => {
-  const failed = (error) => setTimeout(() => { throw error }) // the page's `error` event
-  if (data.type === 'load') load().catch(failed)
-  else run(data).catch(failed)
+self.addEventListener('message', async ({ data }) => {
+  if (data.type === 'load') return load().catch(() => {}) // the next run says why
+  try {
+    await run(data)
+  } catch (error) {
+    loaded = undefined // a network that was away may be there again
+    say('output', { id: data.id, text: `${error.message}\n` })
+    say('done', { id: data.id, status: 2, seconds: 0 })
+  }
 })

@@ -1,5 +1,9 @@
 // Which files a reader can edit and run in the page: a ladder's name in `./learn`, and its folder.
+import fs from 'node:fs'
 import path from 'node:path'
+import { ROOT } from '../project.js'
+
+const SIMULATOR = path.join(ROOT, 'build/browser/site/simulator.wasm') // common/browser/page_modules.py
 
 const LADDERS = { '01': '01_naive_matmul', first_kernel: 'docs/first_kernel' }
 
@@ -7,7 +11,7 @@ const LADDERS = { '01': '01_naive_matmul', first_kernel: 'docs/first_kernel' }
 export function runnable(file) {
   const ladder = Object.keys(LADDERS).find((name) => LADDERS[name] === path.posix.dirname(file))
   const [, step] = path.posix.basename(file).match(/^(?:step\d+_)?(\w+)\.cu$/) ?? []
-  return ladder && step ? { ladder, step } : null
+  return ladder && step && fs.existsSync(SIMULATOR) ? { ladder, step } : null
 }
 
 /** The attributes that EditAndRun.vue and StepCode.vue want; none of a file that cannot be run. */

@@ -1,9 +1,9 @@
 // A program of the simulator, kernel modules and tests, run once: a new memory each time.
-import {Fibers} from './fibers.js';
-import {Loader} from './load.js';
-import {Exit, wasiOf} from '../wasi.js';
+import {Fibers} from './fibers.js'
+import {Loader} from './load.js'
+import {Exit, wasiOf} from '../wasi.js'
 
-const encoder = new TextEncoder();
+const encoder = new TextEncoder()
 
 /**
  * Runs `main` of the modules with these words and this environment.
@@ -14,43 +14,43 @@ const encoder = new TextEncoder();
  * Returns its exit status.
  */
 export async function runProgram({simulator, modules, words, environment = {}, files, write}) {
-  const wasi = wasiOf(simulator, {words, environment, files, write});
-  const fibers = new Fibers();
+  const wasi = wasiOf(simulator, {words, environment, files, write})
+  const fibers = new Fibers()
   const {exports} = await WebAssembly.instantiate(simulator,
-    {wasi_snapshot_preview1: wasi.imports, fibers: fibers.imports()});
-  wasi.use(exports.memory);
-  const failed = new Promise((_, reject) => fibers.use(exports, reject));
-  exports._initialize();
-  const loader = new Loader(exports);
-  loader.rename('malloc', '__wrap_malloc');
-  loader.rename('free', '__wrap_free');
-  loader.rename('exit', '__wrap_exit');
-  const {loaded, missing} = await loader.load(modules.map(each => each.module));
-  if (missing.length > 0) throw new Error(`in no module: ${missing.join(' ')}`);
-  modules.forEach(({first}, i) => { if (first !== undefined) addPlaces(exports, loaded[i], first); });
-  const isMatrixWord = ({name}) => /ldmatrix|stmatrix|mma/.test(name);
+    {wasi_snapshot_preview1: wasi.imports, fibers: fibers.imports()})
+  wasi.use(exports.memory)
+  const failed = new Promise((_, reject) => fibers.use(exports, reject))
+  exports._initialize()
+  const loader = new Loader(exports)
+  loader.rename('malloc', '__wrap_malloc')
+  loader.rename('free', '__wrap_free')
+  loader.rename('exit', '__wrap_exit')
+  const {loaded, missing} = await loader.load(modules.map(each => each.module))
+  if (missing.length > 0) throw new Error(`in no module: ${missing.join(' ')}`)
+  modules.forEach(({first}, i) => { if (first !== undefined) addPlaces(exports, loaded[i], first); })
+  const isMatrixWord = ({name}) => /ldmatrix|stmatrix|mma/.test(name)
   exports.simulator_has_matrix_operations(modules.some(({module, first}) =>
-    first !== undefined && WebAssembly.Module.imports(module).some(isMatrixWord)));
+    first !== undefined && WebAssembly.Module.imports(module).some(isMatrixWord)))
   // argv, as C has it.
-  const list = exports.malloc(4 * (words.length + 1));
+  const list = exports.malloc(4 * (words.length + 1))
   words.forEach((word, i) => {
-    const bytes = encoder.encode(word + '\0'), at = exports.malloc(bytes.length);
-    new Uint8Array(exports.memory.buffer).set(bytes, at);
-    new DataView(exports.memory.buffer).setUint32(list + 4 * i, at, true);
-  });
-  new DataView(exports.memory.buffer).setUint32(list + 4 * words.length, 0, true);
-  const main = WebAssembly.promising(loader.symbol('main') ?? loader.symbol('__main_argc_argv'));
-  try {
-    return await Promise.race([main(words.length, list), failed]);
-  } catch (end) {
-    if (end instanceof Exit) return end.status;
-    throw end;
-  }
+    const bytes = encoder.encode(word + '\0'), at = exports.malloc(bytes.length)
+    new Uint8Array(exports.memory.buffer).set(bytes, at)
+    new DataView(exports.memory.buffer).setUint32(list + 4 * i, at, true)
+  })
+  new DataView(exports.memory.buffer).setUint32(list + 4 * words.length, 0, true)
+  const own = loaded.find((each) => each.exports.main ?? each.exports.__main_void ?? each.exports.__main_argc_argv)?.exports
+  const main = own?.__main_void ?? own?.main ?? own?.__main_argc_argv ?? exports.main
+  const status = await Promise.race([WebAssembly.promising(main)(words.length, list), failed]).catch((end) => {
+    if (end instanceof Exit) return end.status
+    throw end
+  })
+  return own ? exports.simulator_end_program(status) : status
 }
 
 function addPlaces(simulator, {exports, begin, bytes}, first) {
-  const at = name => begin + exports[name].value;
-  const count = new DataView(simulator.memory.buffer).getUint32(at('simulator_site_count'), true);
+  const at = name => begin + exports[name].value
+  const count = new DataView(simulator.memory.buffer).getUint32(at('simulator_site_count'), true)
   simulator.simulator_add_module(begin, bytes, at('simulator_variables'), at('simulator_functions'),
-    at('simulator_sites'), count, first);
+    at('simulator_sites'), count, first)
 }
