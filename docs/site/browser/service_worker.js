@@ -3,6 +3,8 @@
 const VERSION = 'VERSION' // of the site's own files
 const FILES = ['FILES'] // the large ones, which outlive a version
 
+const TYPES = { wasm: 'application/wasm', js: 'text/javascript', json: 'application/json' }
+
 const PAGES = `pages-${VERSION}`
 const LARGE = 'large'
 const root = self.registration.scope
@@ -27,7 +29,7 @@ async function tidy() {
 async function unpacked(request) {
   const packed = self.DecompressionStream ? await fetch(`${request.url}.packed`) : null
   if (!packed?.ok) return fetch(request)
-  const type = request.url.endsWith('.wasm') ? 'application/wasm' : 'application/octet-stream'
+  const type = TYPES[request.url.split('.').pop()] ?? 'application/octet-stream'
   return new Response(packed.body.pipeThrough(new DecompressionStream('gzip')), { headers: { 'content-type': type } })
 }
 

@@ -39,8 +39,9 @@ export async function runProgram({simulator, modules, words, environment = {}, f
     new DataView(exports.memory.buffer).setUint32(list + 4 * i, at, true)
   })
   new DataView(exports.memory.buffer).setUint32(list + 4 * words.length, 0, true)
-  const own = loaded.find((each) => each.exports.main ?? each.exports.__main_void ?? each.exports.__main_argc_argv)?.exports
-  const main = own?.__main_void ?? own?.main ?? own?.__main_argc_argv ?? exports.main
+  const mainOf = (each) => each.main ?? each.__main_argc_argv ?? each.__main_void // as the compiler calls it
+  const own = loaded.map((each) => mainOf(each.exports)).find(Boolean)
+  const main = own ?? mainOf(exports)
   const status = await Promise.race([WebAssembly.promising(main)(words.length, list), failed]).catch((end) => {
     if (end instanceof Exit) return end.status
     throw end
