@@ -3,12 +3,14 @@
 
 usage: mistakes.py validate                   is each entry complete, and does its old text match once?
        mistakes.py list [CHAPTER | PART]      what there is
+       mistakes.py show CHAPTER | PART        its fields, the file that it changes, and that file's text, as JSON
 and for the build (common/cmake/Mistakes.cmake), where LIST is a mistakes.txt and NAME an entry in it:
        mistakes.py cmake LIST                 a line for each mistake of a list: NAME and the files it changes
        mistakes.py apply LIST NAME FOLDER     writes these files into FOLDER
        mistakes.py check LIST NAME PROGRAM    do the tests in PROGRAM, built from FOLDER, fail as the entry says?
 """
 import datetime
+import json
 import os
 import re
 import sys
@@ -222,6 +224,12 @@ def show_list(word=""):
             raise Problem(f"{project.label(folder)} has no mistakes")
 
 
+def show_json(word):
+    folder = project.find_ladder(word)
+    print(json.dumps([{"id": mistake.id, **mistake.field, "file": os.path.relpath(mistake.file(), ROOT),
+                       "source": mistake.changed_text()} for mistake in mistakes_of(folder) if mistake.folder == folder]))
+
+
 def show_sample(date):
     """Every tenth, others each day of ten: what builds it, and the name of its test."""
     mistakes = [mistake for chapter in chapters() for mistake in mistakes_of(chapter)]
@@ -262,7 +270,7 @@ def main():
     parser = project.arguments(__doc__)
     commands = parser.add_subparsers(prog=parser.prog, required=True, metavar="COMMAND")
     for name, run, *words in (("validate", validate), ("list", show_list),
-                              ("sample", show_sample, "date"), ("cmake", show_cmake, "path"),
+                              ("show", show_json, "word"), ("sample", show_sample, "date"), ("cmake", show_cmake, "path"),
                               ("apply", apply, "path", "name", "folder"), ("check", check, "path", "name", "program")):
         command = commands.add_parser(name)
         command.set_defaults(run=run)

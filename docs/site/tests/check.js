@@ -5,6 +5,7 @@ import { editAndRun } from './edit_and_run.js'
 import { everyPage } from './every_page.js'
 import { figures } from './figures.js'
 import { keyboard } from './keyboard.js'
+import { mistakesInPage, runInPage } from './run_in_page.js'
 
 async function notFound(browser, fail) {
   const tab = await browser.newPage()
@@ -19,7 +20,7 @@ const problems = []
 const fail = (where, reason) => problems.push(`${where}: ${reason}`)
 const browser = await launch()
 try {
-  const parts = [notFound, keyboard, figures, editAndRun, everyPage]
+  const parts = [notFound, keyboard, figures, editAndRun, runInPage, mistakesInPage, everyPage]
   for (const part of parts.filter(({ name }) => process.argv.length < 3 || process.argv.includes(name))) {
     const start = Date.now()
     try {

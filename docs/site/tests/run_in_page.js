@@ -1,5 +1,7 @@
 // Steps compiled and run in the page by the real simulator, over a host that serves files and nothing else.
-import { text } from '../project.js'
+import { execFileSync } from 'node:child_process'
+import path from 'node:path'
+import { ROOT, text } from '../project.js'
 import { serve } from './static.js'
 
 const PATIENCE = 120_000 // ms, for the first run: it loads the compiler
@@ -55,4 +57,49 @@ export async function runInPage(browser, fail) {
     await host.close()
   }
   return 'kernels that run in the page'
+}
+
+// ---- Planted mistakes
+
+const LADDERS = { '01': 'docs/01_naive_matmul.html' }
+const EACH_DAY = 3 // without MISTAKES=all so many of each ladder, others each day
+
+/** Does a report name the check, the line and the cause that the mistake's entry foretells? What it says instead. */
+function judged({ check, line, says, file }, source, report) {
+  const blocks = check === 'race' || check === 'init' || check === 'bounds' || check === 'barrier' || check === 'endless'
+    ? report.split(/^(?=[^ \n])/m).filter((block) => block.startsWith(`${check} in `)) : [report]
+  if (blocks.length === 0) return `no ${check} is reported`
+  const said = blocks.join('')
+  if (!line) return said.includes(says) ? '' : `it does not say "${says}"`
+  const [name, wanted] = [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]
+  const numbers = [...said.matchAll(new RegExp(`${name.replaceAll('.', '\\.')}:(\\d+)`, 'g'))].map((match) => Number(match[1]))
+  const lines = (path.posix.basename(file) === name ? source : text(path.posix.join(path.posix.dirname(file), name))).split('\n')
+  return numbers.some((number) => lines[number - 1]?.includes(wanted)) ? '' : `the reports name other lines than "${wanted}"`
+}
+
+export async function mistakesInPage(browser, fail) {
+  const base = process.env.SITE_BASE ?? '/'
+  const host = await serve(process.env.SITE_DIR, { base })
+  const tab = await browser.newPage()
+  let count = 0
+  try {
+    for (const [ladder, page] of Object.entries(LADDERS)) {
+      const all = JSON.parse(execFileSync('python3', ['common/tools/mistakes/mistakes.py', 'show', ladder], { cwd: ROOT, maxBuffer: 1 << 26 }))
+        .filter(({ file }) => /\/step\d+\w*\.cu$/.test(file))
+      const day = Math.floor(Date.now() / 86_400_000)
+      const chosen = process.env.MISTAKES === 'all' ? all : all.filter((_, i) => (i + day) % Math.ceil(all.length / EACH_DAY) === 0)
+      await tab.goto(`${host.origin}${base}${page}`)
+      for (const mistake of chosen) {
+        const { said, report, seconds } = await runInTab(tab, mistake.file, mistake.source)
+        const wrong = said.includes('Something is wrong') ? judged(mistake, mistake.source, report) : `the page says "${said}"`
+        if (wrong) fail(`${ladder}/${mistake.id}`, `${wrong}\n${report}`)
+        console.log(`  ${wrong ? 'WRONG' : 'ok   '} ${seconds.toFixed(1)} s  ${ladder}/${mistake.id}`)
+        count += 1
+      }
+    }
+  } finally {
+    await tab.close()
+    await host.close()
+  }
+  return `${count} mistakes in the page`
 }
