@@ -1,13 +1,9 @@
 // Translates, compiles and runs one kernel file; client.js says in which messages.
 import { compileKernel } from './compile/compile.js'
 import { Files } from './files.js'
+import { firstPlace, headersOf, LADDERS, moduleOf } from './ladders.js'
 import { runProgram } from './run/simulator.js'
 
-// Which tests a ladder's steps have, if they are no programs, and which headers they find.
-const LADDERS = {
-  '01': { tests: 'tests_01.wasm', headers: '01_naive_matmul.json' },
-  first_kernel: { headers: 'first_kernel.json' },
-}
 const SAMPLE = '12' // tests of a kernel's sizes, as ./learn test has after an edit
 
 const BASE = new URL('..', self.location) // this script lies in assets/
@@ -67,8 +63,10 @@ async function compiler() {
 const ladders = new Map()
 function ladder(name) {
   if (!ladders.has(name)) {
-    const { tests, headers } = LADDERS[name]
-    ladders.set(name, Promise.all([tests && wasm(tests), json(headers)]).then(([tests, headers]) => ({ tests, headers })))
+    const its = LADDERS[name]
+    const beside = its.beside.map(async (file) => ({ file, first: firstPlace(its, file), module: await wasm(moduleOf(its, file)) }))
+    ladders.set(name, Promise.all([json(headersOf(its)), its.tests && wasm(its.tests), Promise.all(beside)])
+      .then(([headers, tests, beside]) => ({ headers, tests, beside })))
   }
   return ladders.get(name)
 }
@@ -76,9 +74,10 @@ function ladder(name) {
 async function run({ id, ladder: name, step, path, source }) {
   const begun = performance.now()
   const done = (status) => say('done', { id, status, seconds: (performance.now() - begun) / 1000 })
-  const [{ clang, translator, commands, common, head, simulator }, { tests, headers }] = await Promise.all([load(), ladder(name)])
+  const [{ clang, translator, commands, common, head, simulator }, { headers, tests, beside }] = await Promise.all([load(), ladder(name)])
+  const others = [...beside.filter(({ file }) => !path.endsWith(`/${file}`)), ...(tests ? [{ module: tests }] : [])]
   const tree = new Files({ ...common, ...headers.files })
-  const known = new Set([simulator, tests].flatMap((module) => (module ? WebAssembly.Module.exports(module).map(({ name }) => name) : [])))
+  const known = new Set([simulator, ...others.map(({ module }) => module)].flatMap((module) => WebAssembly.Module.exports(module).map(({ name }) => name)))
   const { bytes: kernel, diagnostics } = await compileKernel({
     clang, translator, commands, head, files: tree, include: headers.include, path, source,
     knows: (symbol) => known.has(symbol),
@@ -90,7 +89,7 @@ async function run({ id, ladder: name, step, path, source }) {
   tree.write(path, source) // a report shows its lines
   const status = await runProgram({
     simulator, words: [path.split('/').pop().replace('.cu', '')], files: tree, environment: { TUTORIAL_STEP: step, TUTORIAL_SAMPLE: SAMPLE },
-    modules: [{ module: await WebAssembly.compile(kernel), first: 0 }, ...(tests ? [{ module: tests }] : [])],
+    modules: [{ module: await WebAssembly.compile(kernel), first: 0 }, ...others],
     write: (stream, text) => say('output', { id, text }),
   })
   return done(tests ? Number(status !== 0) : status) // Catch2's is 42
@@ -102,6 +101,7 @@ self.addEventListener('message', async ({ data }) => {
     await run(data)
   } catch (error) {
     loaded = undefined // a network that was away may be there again
+    ladders.clear()
     say('output', { id: data.id, text: `${error.message}\n` })
     say('done', { id: data.id, status: 2, seconds: 0 })
   }

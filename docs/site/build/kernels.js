@@ -12,6 +12,8 @@ import { pathToFileURL } from 'node:url'
 import * as clang from '@yowasp/clang'
 import { commandOf, run } from '../browser/compile/clang.js'
 import { Files } from '../browser/files.js'
+import { firstPlace, LADDERS, moduleOf } from '../browser/ladders.js'
+import { compileKernel } from '../browser/compile/compile.js'
 import { flags } from '../browser/compile/flags.js'
 import { ROOT } from '../project.js'
 
@@ -96,6 +98,21 @@ async function prepare(common) {
   return { commands, head: output }
 }
 
+/** The files that other steps' modules call, compiled as the page compiles. */
+async function compileBeside(common, of, commands, head) {
+  const translator = await WebAssembly.compile(fs.readFileSync(path.join(OUT, 'translate.wasm')))
+  for (const ladder of Object.values(LADDERS)) {
+    const { include, files } = of[ladder.folder] ?? {}
+    for (const name of ladder.beside) {
+      const file = `${ladder.folder}/${name}`
+      const { bytes, diagnostics } = await compileKernel({ clang, translator, commands, head, include, path: file, source: read(file),
+        files: new Files({ ...common, ...files }), first: firstPlace(ladder, name) })
+      if (!bytes) throw new Error(diagnostics.map(({ line, message }) => `${file}:${line}: ${message}`).join('\n'))
+      fs.writeFileSync(path.join(OUT, moduleOf(ladder, name)), bytes)
+    }
+  }
+}
+
 async function main() {
   fs.mkdirSync(OUT, { recursive: true })
   const write = (name, data) => fs.writeFileSync(path.join(OUT, name), data instanceof Uint8Array ? data : JSON.stringify(data))
@@ -105,6 +122,7 @@ async function main() {
   const { commands, head } = await prepare(common)
   write('commands.json', commands)
   write('head.pch', head)
+  await compileBeside(common, of, commands, head)
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await main()

@@ -1,15 +1,14 @@
 // Which files a reader can edit and run in the page: a ladder's name in `./learn`, and its folder.
 import fs from 'node:fs'
 import path from 'node:path'
+import { LADDERS } from '../browser/ladders.js'
 import { ROOT } from '../project.js'
 
 const SIMULATOR = path.join(ROOT, 'build/browser/site/simulator.wasm') // common/browser/page_modules.py
 
-const LADDERS = { '01': '01_naive_matmul', first_kernel: 'docs/first_kernel' }
-
 /** { ladder: '01', step: 'coalesced' } of 01_naive_matmul/step2_coalesced.cu; null of a file that the page cannot run. */
 export function runnable(file) {
-  const ladder = Object.keys(LADDERS).find((name) => LADDERS[name] === path.posix.dirname(file))
+  const ladder = Object.keys(LADDERS).find((name) => LADDERS[name].folder === path.posix.dirname(file))
   const [, step] = path.posix.basename(file).match(/^(?:step\d+_)?(\w+)\.cu$/) ?? []
   return ladder && step && fs.existsSync(SIMULATOR) ? { ladder, step } : null
 }

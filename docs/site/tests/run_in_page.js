@@ -1,9 +1,12 @@
 // Steps compiled and run in the page by the real simulator, over a host that serves files and nothing else.
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
+import { LADDERS } from '../browser/ladders.js'
+import { steps } from '../build/steps.js'
 import { ROOT, text } from '../project.js'
 import { serve } from './static.js'
 
+const ROADS = Object.entries(LADDERS).filter(([, { tests }]) => tests)
 const PATIENCE = 120_000 // ms, for the first run: it loads the compiler
 
 /** Opens a step's editor, puts other text there if one is given, runs it, and gives what the page shows. */
@@ -30,6 +33,7 @@ export async function runInTab(tab, file, source) {
   }
 }
 
+const roadSteps = (ladder) => Object.entries(steps()).find(([folder]) => /^\d\d_\w+$/.test(folder) && folder.startsWith(ladder))[1].map(({ path }) => path)
 const RACE = ['if (row >= M || col >= N) return;', '']
 
 export async function runInPage(browser, fail) {
@@ -49,6 +53,10 @@ export async function runInPage(browser, fail) {
     if (!source.includes(RACE[0])) fail(file, `has no line "${RACE[0]}"`)
     expect('a guard left out', await runInTab(tab, file, source.replace(...RACE)), ['Something is wrong', 'bounds in coalesced_kernel', 'step2_coalesced.cu:'])
     expect('a syntax error', await runInTab(tab, file, source.replace('float sum', 'flaot sum')), ['It did not run'])
+    for (const [ladder, { page }] of ROADS.slice(1)) {
+      await tab.goto(`${host.origin}${base}${page}`)
+      for (const step of roadSteps(ladder)) expect(step, await runInTab(tab, step), ['All is right', 'All tests passed'])
+    }
     await tab.goto(`${host.origin}${base}docs/00_first_kernel.html`)
     const program = 'docs/first_kernel/first_kernel.cu'
     expect(program, await runInTab(tab, program), ['All is right', 'y[999] = 1999; 0 are wrong', '1 launch; the checks found nothing.'])
@@ -61,7 +69,6 @@ export async function runInPage(browser, fail) {
 
 // ---- Planted mistakes
 
-const LADDERS = { '01': 'docs/01_naive_matmul.html' }
 const EACH_DAY = 3 // without MISTAKES=all so many of each ladder, others each day
 
 /** Does a report name the check, the line and the cause that the mistake's entry foretells? What it says instead. */
@@ -83,7 +90,7 @@ export async function mistakesInPage(browser, fail) {
   const tab = await browser.newPage()
   let count = 0
   try {
-    for (const [ladder, page] of Object.entries(LADDERS)) {
+    for (const [ladder, { page }] of ROADS) {
       const all = JSON.parse(execFileSync('python3', ['common/tools/mistakes/mistakes.py', 'show', ladder], { cwd: ROOT, maxBuffer: 1 << 26 }))
         .filter(({ file }) => /\/step\d+\w*\.cu$/.test(file))
       const day = Math.floor(Date.now() / 86_400_000)

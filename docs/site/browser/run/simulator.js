@@ -8,7 +8,7 @@ const encoder = new TextEncoder()
 /**
  * Runs `main` of the modules with these words and this environment.
  *   simulator  s.wasm, a WebAssembly.Module
- *   modules    in their order: {module, first}; `first` is the number of a kernel module's first place
+ *   modules    in any order: {module, first}; `first` is the number of a kernel module's first place
  *   files      what a report reads lines from (Files)
  *   write      (stream, text), stream 1 or 2
  * Returns its exit status.
@@ -25,9 +25,10 @@ export async function runProgram({simulator, modules, words, environment = {}, f
   loader.rename('malloc', '__wrap_malloc')
   loader.rename('free', '__wrap_free')
   loader.rename('exit', '__wrap_exit')
-  const {loaded, missing} = await loader.load(modules.map(each => each.module))
+  const ordered = inOrder(modules)
+  const {loaded, missing} = await loader.load(ordered.map(each => each.module))
   if (missing.length > 0) throw new Error(`in no module: ${missing.join(' ')}`)
-  modules.forEach(({first}, i) => { if (first !== undefined) addPlaces(exports, loaded[i], first); })
+  ordered.forEach(({first}, i) => { if (first !== undefined) addPlaces(exports, loaded[i], first); })
   const isMatrixWord = ({name}) => /ldmatrix|stmatrix|mma/.test(name)
   exports.simulator_has_matrix_operations(modules.some(({module, first}) =>
     first !== undefined && WebAssembly.Module.imports(module).some(isMatrixWord)))
@@ -47,6 +48,22 @@ export async function runProgram({simulator, modules, words, environment = {}, f
     throw end
   })
   return own ? exports.simulator_end_program(status) : status
+}
+
+/** Those whose functions another one calls come before it. */
+function inOrder(modules) {
+  const named = modules.map((each) => ({
+    each,
+    has: new Set(WebAssembly.Module.exports(each.module).map(({name}) => name)),
+    calls: WebAssembly.Module.imports(each.module).filter(({module, kind}) => module === 'env' && kind === 'function').map(({name}) => name),
+  }))
+  const ordered = []
+  while (named.length > 0) {
+    const free = named.findIndex((one) => !named.some((other) => other !== one && one.calls.some((name) => other.has.has(name) && !one.has.has(name))))
+    if (free < 0) throw new Error('modules that call each other')
+    ordered.push(...named.splice(free, 1))
+  }
+  return ordered.map(({each}) => each)
 }
 
 function addPlaces(simulator, {exports, begin, bytes}, first) {
