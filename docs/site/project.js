@@ -3,6 +3,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+// Where the site is published. The README's first screen shows it, and while it is empty the command instead.
+export const ADDRESS = ''
 export const BASE = process.env.SITE_BASE || '/' // where on its host the site begins
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 // Folders that hold nothing to read, and those of a reader's own work.

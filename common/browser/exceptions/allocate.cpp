@@ -1,6 +1,6 @@
 // Memory for exceptions: libc++abi's own keeps some back for when there is none.
-#include <cstddef>
 #include <stdlib.h>
+#include <cstddef>
 
 namespace __cxxabiv1 {
 

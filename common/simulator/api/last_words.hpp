@@ -3,7 +3,8 @@
 
 namespace simulator {
 
-/// Says it. Gives the status that the program shall end with: one that asks for no error would end with 0 all the same.
+/// Says it. Gives the status that the program shall end with: one that asks for no error would end
+/// with 0 all the same.
 int say_last_words(int status);
 
 }  // namespace simulator

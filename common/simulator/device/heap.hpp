@@ -9,7 +9,8 @@
 
 namespace simulator {
 
-inline constexpr size_t kHeapSpan = size_t{1} << (kIsSmallWorld ? 26 : 33);  // addresses, not memory
+inline constexpr size_t kHeapSpan = size_t{1}
+                                    << (kIsSmallWorld ? 26 : 33);  // addresses, not memory
 
 inline bool is_heap_address(const void* address) {
   return reinterpret_cast<uintptr_t>(address) - (device_begin() + kDeviceSpan - kHeapSpan) <

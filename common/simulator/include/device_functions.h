@@ -28,8 +28,8 @@
 // In a function also static; a worker runs one block at a time. Arrays begin at whole sectors of 32
 // bytes: an asynchronous copy is counted by both its ends, wherever the linker puts the array.
 // constinit: as in nvcc nothing runs to initialize one. Else the compiler guards an array of a
-// class by a variable beside it, and what the kernel does to that is counted as its own. (Clang wants
-// each member set for it.)
+// class by a variable beside it, and what the kernel does to that is counted as its own. (Clang
+// wants each member set for it.)
 #ifdef __clang__
 #define __shared__ __attribute__((aligned(32))) thread_local
 #else

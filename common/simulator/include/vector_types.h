@@ -3,27 +3,27 @@
 
 #include <cstdint>
 
-// A copy of one is one access of global or shared memory. GCC leaves it whole (-fno-tree-sra); Clang
-// copies the members of a struct one by one, but not a vector.
+// A copy of one is one access of global or shared memory. GCC leaves it whole (-fno-tree-sra);
+// Clang copies the members of a struct one by one, but not a vector.
 #ifdef __clang__
-#define SIMULATOR_WHOLE(name, type, members, copy_members)                                       \
-  using Whole __attribute__((vector_size(members * sizeof(type)), may_alias)) = type;            \
-  name() = default;                                                                              \
-  __attribute__((always_inline)) constexpr name(const name& from) {                              \
-    *this = from;                                                                                \
-  }                                                                                              \
-  __attribute__((always_inline)) constexpr name& operator=(const name& from) {                   \
-    if (__builtin_is_constant_evaluated() || sizeof(name) > 16)                                  \
-      copy_members;                                                                              \
-    else                                                                                         \
-      *reinterpret_cast<Whole*>(this) = *reinterpret_cast<const Whole*>(&from);                  \
-    return *this;                                                                                \
+#define SIMULATOR_WHOLE(name, type, members, copy_members)                            \
+  using Whole __attribute__((vector_size(members * sizeof(type)), may_alias)) = type; \
+  name() = default;                                                                   \
+  __attribute__((always_inline)) constexpr name(const name& from) {                   \
+    *this = from;                                                                     \
+  }                                                                                   \
+  __attribute__((always_inline)) constexpr name& operator=(const name& from) {        \
+    if (__builtin_is_constant_evaluated() || sizeof(name) > 16)                       \
+      copy_members;                                                                   \
+    else                                                                              \
+      *reinterpret_cast<Whole*>(this) = *reinterpret_cast<const Whole*>(&from);       \
+    return *this;                                                                     \
   }
-#define SIMULATOR_WHOLE_2(name, type)                           \
-  SIMULATOR_WHOLE(name, type, 2, (x = from.x, y = from.y))      \
+#define SIMULATOR_WHOLE_2(name, type)                      \
+  SIMULATOR_WHOLE(name, type, 2, (x = from.x, y = from.y)) \
   constexpr name(type x, type y) : x(x), y(y) {}
-#define SIMULATOR_WHOLE_4(name, type)                                                    \
-  SIMULATOR_WHOLE(name, type, 4, (x = from.x, y = from.y, z = from.z, w = from.w))       \
+#define SIMULATOR_WHOLE_4(name, type)                                              \
+  SIMULATOR_WHOLE(name, type, 4, (x = from.x, y = from.y, z = from.z, w = from.w)) \
   constexpr name(type x, type y, type z = {}, type w = {}) : x(x), y(y), z(z), w(w) {}
 #else
 #define SIMULATOR_WHOLE_2(name, type)

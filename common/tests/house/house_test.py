@@ -63,6 +63,11 @@ class House(unittest.TestCase):
         self.assertEqual([(name, parts.split()) for name, parts in shown],
                          [(chapter.name, project.parts(chapter)) for chapter in project.chapters()])
 
+    def test_the_address_in_the_readme(self):
+        address = re.search(r"^export const ADDRESS = '(.*)'$", (project.ROOT / "docs/site/project.js").read_text(), re.M)[1]
+        first_screen = (project.ROOT / "README.md").read_text().partition("\n## ")[0]
+        self.assertIn(f"browser: [{address}]({address})" if address else "browser: `./learn docs`", first_screen)
+
     def test_arrows_between_ladders_go_one_way(self):
         """The road knows no part but for the goal in its main.cpp; no two parts know each other."""
         for chapter in project.chapters():
