@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-sys.path += [f"{sys.path[0]}/..", f"{sys.path[0]}/../../browser"]  # to project.py, which knows the other rooms
+sys.path.append(f"{sys.path[0]}/..")  # to project.py, which knows the other rooms
 import page_modules
 import project
 from project import ROOT, die, say
@@ -83,7 +83,7 @@ def install():
 
 
 def build_simulator(must):
-    """What runs kernels in a page. Where something is missing, the site has no button for it."""
+    """What runs kernels in a page. Where something is missing, the site has no button for it, unless it `must`."""
     if packages := page_modules.missing_packages():
         reason = f"to edit and run kernels in the page needs {', '.join(packages)}: on Debian `apt-get install` brings it"
         die(reason) if must else say(reason)
@@ -194,7 +194,7 @@ def main():
     chromium = find_chromium() if words.check else None
     port = None if words.build else free_port(words.port)  # a port that is taken is said at once
     install()
-    build_simulator(words.build or words.check)
+    build_simulator(words.check)
     if left_out := record_traces():
         reason = f"there is no figure to step through for {', '.join(left_out)}; the reason stands above"
         die(reason) if words.build or words.check else say(reason)

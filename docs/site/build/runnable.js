@@ -4,7 +4,7 @@ import path from 'node:path'
 import { LADDERS } from '../browser/ladders.js'
 import { ROOT } from '../project.js'
 
-const SIMULATOR = path.join(ROOT, 'build/browser/site/simulator.wasm') // common/browser/page_modules.py
+const SIMULATOR = path.join(ROOT, 'build/browser/site/simulator.wasm') // common/tools/learn/page_modules.py
 
 /** { ladder: '01', step: 'coalesced' } of 01_naive_matmul/step2_coalesced.cu; null of a file that the page cannot run. */
 export function runnable(file) {

@@ -2,7 +2,7 @@
 """Builds what runs kernels in a page, into build/browser/site: the simulator and the tests as WebAssembly, headers,
 and a precompiled header. `./learn docs` does.
 
-usage: common/browser/page_modules.py
+usage: common/tools/learn/page_modules.py
 """
 import os
 import shutil
@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.append(f"{Path(__file__).resolve().parents[1]}/tools")
+sys.path.append(f"{sys.path[0]}/..")  # to project.py, which knows the other rooms
 import project
 from project import ROOT, say
 
