@@ -26,9 +26,15 @@ export class Files {
     this.#files.set(path, typeof text === 'string' ? encoder.encode(text) : text)
     for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) this.makeFolder(path.slice(0, at))
   }
-  read(path) { return this.#files.get(normal(path)); }
-  isFolder(path) { return this.#folders.has(normal(path)); }
-  makeFolder(path) { this.#folders.add(normal(path)); }
+  read(path) {
+    return this.#files.get(normal(path))
+  }
+  isFolder(path) {
+    return this.#folders.has(normal(path))
+  }
+  makeFolder(path) {
+    this.#folders.add(normal(path))
+  }
 
   copy() {
     const other = new Files()

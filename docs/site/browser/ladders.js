@@ -7,7 +7,12 @@ export const LADDERS = {
   first_kernel: { folder: 'docs/first_kernel', page: 'docs/00_first_kernel.html', beside: [] },
   '01': { folder: '01_naive_matmul', page: 'docs/01_naive_matmul.html', tests: 'tests_01.wasm', beside: [] },
   '02': { folder: '02_tiled_matmul', page: 'docs/02_tiled_matmul.html', tests: 'tests_02.wasm', beside: [] },
-  '04': { folder: '04_softmax', page: 'docs/04_softmax.html', tests: 'tests_04.wasm', beside: ['step3_online.cu', 'step4_row_on_chip.cu'] },
+  '04': {
+    folder: '04_softmax',
+    page: 'docs/04_softmax.html',
+    tests: 'tests_04.wasm',
+    beside: ['step3_online.cu', 'step4_row_on_chip.cu'],
+  },
 }
 
 /** The headers of a ladder's chapter, and its file `name` compiled beforehand, as the build names them. */

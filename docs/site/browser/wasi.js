@@ -1,12 +1,25 @@
 // WASI (preview 1) on files in memory: as much of it as a program asks for that reads files, writes files and prints.
 
-const OK = 0, BAD_FILE = 8, EXISTS = 20, INVALID = 28, NO_ENTRY = 44, NOT_SUPPORTED = 52, NOT_FOLDER = 54
-const FOLDER = 3, REGULAR = 4, CHARACTERS = 2
-const CREATE = 1, ONLY_FOLDER = 2, TRUNCATE = 8
-const ROOT = 3;  // the descriptor of "/"
+const OK = 0,
+  BAD_FILE = 8,
+  EXISTS = 20,
+  INVALID = 28,
+  NO_ENTRY = 44,
+  NOT_SUPPORTED = 52,
+  NOT_FOLDER = 54
+const FOLDER = 3,
+  REGULAR = 4,
+  CHARACTERS = 2
+const CREATE = 1,
+  ONLY_FOLDER = 2,
+  TRUNCATE = 8
+const ROOT = 3 // the descriptor of "/"
 
 export class Exit extends Error {
-  constructor(status) { super(`exit ${status}`); this.status = status; }
+  constructor(status) {
+    super(`exit ${status}`)
+    this.status = status
+  }
 }
 
 /**
@@ -15,16 +28,18 @@ export class Exit extends Error {
  *   files                what it reads and writes (files.js)
  * When the module has been made, use() tells its memory.
  */
-export function wasiOf(module, {words = [], environment = {}, files, write}) {
-  const decoder = new TextDecoder(), encoder = new TextEncoder()
-  let memory, next = ROOT + 1
+export function wasiOf(module, { words = [], environment = {}, files, write }) {
+  const decoder = new TextDecoder(),
+    encoder = new TextEncoder()
+  let memory,
+    next = ROOT + 1
   const open = new Map()
   const view = () => new DataView(memory.buffer)
   const bytes = (at, size) => new Uint8Array(memory.buffer, at, size)
   const string = (at, size) => decoder.decode(bytes(at, size))
   const put = (at, value) => view().setUint32(at, value, true)
-  const pieces = (list, count) => Array.from({length: count}, (_, i) =>
-    bytes(view().getUint32(list + 8 * i, true), view().getUint32(list + 8 * i + 4, true)))
+  const pieces = (list, count) =>
+    Array.from({ length: count }, (_, i) => bytes(view().getUint32(list + 8 * i, true), view().getUint32(list + 8 * i + 4, true)))
 
   const stat = (at, type, size) => {
     bytes(at, 64).fill(0)
@@ -32,28 +47,44 @@ export function wasiOf(module, {words = [], environment = {}, files, write}) {
     view().setBigUint64(at + 32, BigInt(size), true)
     return OK
   }
-  const strings = list => {
-    const encoded = list.map(word => encoder.encode(word + '\0'))
+  const strings = (list) => {
+    const encoded = list.map((word) => encoder.encode(word + '\0'))
     return {
-      sizes: (count, size) => (put(count, encoded.length), put(size, encoded.reduce((n, b) => n + b.length, 0)), OK),
+      sizes: (count, size) => (
+        put(count, encoded.length),
+        put(
+          size,
+          encoded.reduce((n, b) => n + b.length, 0),
+        ),
+        OK
+      ),
       get(list, at) {
-        encoded.forEach((word, i) => { put(list + 4 * i, at); bytes(at, word.length).set(word); at += word.length; })
+        encoded.forEach((word, i) => {
+          put(list + 4 * i, at)
+          bytes(at, word.length).set(word)
+          at += word.length
+        })
         return OK
       },
     }
   }
-  const args = strings(words), variables = strings(Object.entries(environment).map(pair => pair.join('=')))
+  const args = strings(words),
+    variables = strings(Object.entries(environment).map((pair) => pair.join('=')))
 
   const wasi = {
-    args_sizes_get: args.sizes, args_get: args.get,
-    environ_sizes_get: variables.sizes, environ_get: variables.get,
-    proc_exit(status) { throw new Exit(status); },
-    fd_prestat_get: (fd, at) => fd === ROOT ? (put(at, 0), put(at + 4, 1), OK) : BAD_FILE,
-    fd_prestat_dir_name: (fd, at) => (bytes(at, 1)[0] = 47, OK),
+    args_sizes_get: args.sizes,
+    args_get: args.get,
+    environ_sizes_get: variables.sizes,
+    environ_get: variables.get,
+    proc_exit(status) {
+      throw new Exit(status)
+    },
+    fd_prestat_get: (fd, at) => (fd === ROOT ? (put(at, 0), put(at + 4, 1), OK) : BAD_FILE),
+    fd_prestat_dir_name: (fd, at) => ((bytes(at, 1)[0] = 47), OK),
     fd_fdstat_get(fd, at) {
       bytes(at, 24).fill(0)
       view().setUint8(at, fd < ROOT ? CHARACTERS : fd === ROOT ? FOLDER : REGULAR)
-      view().setBigUint64(at + 8, ~0n, true);  // all is allowed
+      view().setBigUint64(at + 8, ~0n, true) // all is allowed
       view().setBigUint64(at + 16, ~0n, true)
       return OK
     },
@@ -87,11 +118,14 @@ export function wasiOf(module, {words = [], environment = {}, files, write}) {
       let all = 0
       for (const piece of pieces(list, count)) {
         all += piece.length
-        if (!file) { write(fd, decoder.decode(piece, {stream: true})); continue; }
+        if (!file) {
+          write(fd, decoder.decode(piece, { stream: true }))
+          continue
+        }
         const data = new Uint8Array(Math.max(file.data.length, file.at + piece.length))
         data.set(file.data)
         data.set(piece, file.at)
-        Object.assign(file, {data, at: file.at + piece.length, written: true})
+        Object.assign(file, { data, at: file.at + piece.length, written: true })
       }
       put(result, all)
       return OK
@@ -111,12 +145,13 @@ export function wasiOf(module, {words = [], environment = {}, files, write}) {
       if (!data && !(flags & CREATE)) return NO_ENTRY
       const isNew = !data || (flags & TRUNCATE) !== 0
       if (isNew) data = new Uint8Array()
-      open.set(next, {path: name, data, at: 0, written: isNew})
+      open.set(next, { path: name, data, at: 0, written: isNew })
       put(result, next++)
       return OK
     },
     path_filestat_get(fd, lookup, path, size, at) {
-      const name = string(path, size), data = files.read(name)
+      const name = string(path, size),
+        data = files.read(name)
       if (data) return stat(at, REGULAR, data.length)
       return files.isFolder(name) ? stat(at, FOLDER, 0) : NO_ENTRY
     },
@@ -130,31 +165,46 @@ export function wasiOf(module, {words = [], environment = {}, files, write}) {
       view().setBigUint64(at, BigInt(Math.round(performance.now() * 1e6)), true)
       return OK
     },
-    random_get(at, size) { crypto.getRandomValues(bytes(at, size)); return OK; },
+    random_get(at, size) {
+      crypto.getRandomValues(bytes(at, size))
+      return OK
+    },
     sched_yield: () => OK,
-    path_readlink(fd, path, size) {  // there are no links
+    path_readlink(fd, path, size) {
+      // there are no links
       const name = string(path, size)
       return files.read(name) || files.isFolder(name) ? INVALID : NO_ENTRY
     },
   }
 
   const imports = {}
-  for (const {module: from, name} of WebAssembly.Module.imports(module))
+  for (const { module: from, name } of WebAssembly.Module.imports(module))
     if (from === 'wasi_snapshot_preview1') imports[name] = wasi[name] ?? (() => NOT_SUPPORTED)
-  return {imports, use: exported => { memory = exported; }}
+  return {
+    imports,
+    use: (exported) => {
+      memory = exported
+    },
+  }
 }
 
 /** Runs a program of its own. Returns {status, text}: what it printed to both its streams. */
 export async function runProgram(module, words, files) {
   let text = ''
-  const wasi = wasiOf(module, {words, files, write: (stream, part) => { text += part; }})
-  const {exports} = await WebAssembly.instantiate(module, {wasi_snapshot_preview1: wasi.imports})
+  const wasi = wasiOf(module, {
+    words,
+    files,
+    write: (stream, part) => {
+      text += part
+    },
+  })
+  const { exports } = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: wasi.imports })
   wasi.use(exports.memory)
   try {
     exports._start()
-    return {status: 0, text}
+    return { status: 0, text }
   } catch (end) {
-    if (end instanceof Exit) return {status: end.status, text}
+    if (end instanceof Exit) return { status: end.status, text }
     throw end
   }
 }

@@ -21,13 +21,15 @@ async function open(name) {
   sizes.set(name, [0, file.packed])
   const answer = await native(new URL(file.path, BASE))
   if (!answer.ok) throw new Error(`${file.path}: ${answer.status} ${answer.statusText}`)
-  const counted = answer.body.pipeThrough(new TransformStream({
-    transform(bytes, controller) {
-      sizes.get(name)[0] += bytes.length * file.packed / file.bytes
-      tell(name)
-      controller.enqueue(bytes)
-    },
-  }))
+  const counted = answer.body.pipeThrough(
+    new TransformStream({
+      transform(bytes, controller) {
+        sizes.get(name)[0] += (bytes.length * file.packed) / file.bytes
+        tell(name)
+        controller.enqueue(bytes)
+      },
+    }),
+  )
   return new Response(counted, { headers: { 'content-type': answer.headers.get('content-type') ?? 'application/octet-stream' } })
 }
 function tell(what) {
@@ -52,9 +54,14 @@ self.fetch = async (address, options) => {
 
 let loaded
 function load() {
-  return (loaded ??= Promise.all([compiler(), wasm('translate.wasm'), json('commands.json'), json('common.json'), bytes('head.pch'),
-    wasm('simulator.wasm')]).then(([clang, translator, commands, common, head, simulator]) =>
-    ({ clang, translator, commands, common, head, simulator })))
+  return (loaded ??= Promise.all([
+    compiler(),
+    wasm('translate.wasm'),
+    json('commands.json'),
+    json('common.json'),
+    bytes('head.pch'),
+    wasm('simulator.wasm'),
+  ]).then(([clang, translator, commands, common, head, simulator]) => ({ clang, translator, commands, common, head, simulator })))
 }
 async function compiler() {
   const { path } = (await files())['bundle.js']
@@ -64,9 +71,19 @@ const ladders = new Map()
 function ladder(name) {
   if (!ladders.has(name)) {
     const its = LADDERS[name]
-    const beside = its.beside.map(async (file) => ({ file, first: firstPlace(its, file), module: await wasm(moduleOf(its, file)) }))
-    ladders.set(name, Promise.all([json(headersOf(its)), its.tests && wasm(its.tests), Promise.all(beside)])
-      .then(([headers, tests, beside]) => ({ headers, tests, beside })))
+    const beside = its.beside.map(async (file) => ({
+      file,
+      first: firstPlace(its, file),
+      module: await wasm(moduleOf(its, file)),
+    }))
+    ladders.set(
+      name,
+      Promise.all([json(headersOf(its)), its.tests && wasm(its.tests), Promise.all(beside)]).then(([headers, tests, beside]) => ({
+        headers,
+        tests,
+        beside,
+      })),
+    )
   }
   return ladders.get(name)
 }
@@ -74,12 +91,26 @@ function ladder(name) {
 async function run({ id, ladder: name, step, path, source }) {
   const begun = performance.now()
   const done = (status) => say('done', { id, status, seconds: (performance.now() - begun) / 1000 })
-  const [{ clang, translator, commands, common, head, simulator }, { headers, tests, beside }] = await Promise.all([load(), ladder(name)])
+  const [{ clang, translator, commands, common, head, simulator }, { headers, tests, beside }] = await Promise.all([
+    load(),
+    ladder(name),
+  ])
   const others = [...beside.filter(({ file }) => !path.endsWith(`/${file}`)), ...(tests ? [{ module: tests }] : [])]
   const tree = new Files({ ...common, ...headers.files })
-  const known = new Set([simulator, ...others.map(({ module }) => module)].flatMap((module) => WebAssembly.Module.exports(module).map(({ name }) => name)))
+  const known = new Set(
+    [simulator, ...others.map(({ module }) => module)].flatMap((module) =>
+      WebAssembly.Module.exports(module).map(({ name }) => name),
+    ),
+  )
   const { bytes: kernel, diagnostics } = await compileKernel({
-    clang, translator, commands, head, files: tree, include: headers.include, path, source,
+    clang,
+    translator,
+    commands,
+    head,
+    files: tree,
+    include: headers.include,
+    path,
+    source,
     knows: (symbol) => known.has(symbol),
     stage: (stage) => say('stage', { id, name: stage }),
   })
@@ -88,7 +119,10 @@ async function run({ id, ladder: name, step, path, source }) {
   say('stage', { id, name: 'run' })
   tree.write(path, source) // a report shows its lines
   const status = await runProgram({
-    simulator, words: [path.split('/').pop().replace('.cu', '')], files: tree, environment: { TUTORIAL_STEP: step, TUTORIAL_SAMPLE: SAMPLE },
+    simulator,
+    words: [path.split('/').pop().replace('.cu', '')],
+    files: tree,
+    environment: { TUTORIAL_STEP: step, TUTORIAL_SAMPLE: SAMPLE },
     modules: [{ module: await WebAssembly.compile(kernel), first: 0 }, ...others],
     write: (stream, text) => say('output', { id, text }),
   })

@@ -3,18 +3,21 @@
 
 const SUSPENDED = 0
 // What a process would get as a signal.
-const FPE = 8, ILL = 4, SEGV = 11
+const FPE = 8
+const ILL = 4
+const SEGV = 11
 
 function signalOf(error) {
   if (/divide by zero|integer overflow|divide result unrepresentable/.test(error.message)) return FPE
   if (/unreachable/.test(error.message)) return ILL
-  return SEGV;  // outside the machine's memory, or its stack is full
+  return SEGV // outside the machine's memory, or its stack is full
 }
-const isTrap = error => error instanceof WebAssembly.RuntimeError || error instanceof RangeError || error.name === 'InternalError'
+const isTrap = (error) =>
+  error instanceof WebAssembly.RuntimeError || error instanceof RangeError || error.name === 'InternalError'
 
 /** The imports of module "fibers"; `start` is given later, by use(). */
 export class Fibers {
-  #fibers = new Map();  // by the address of what a fiber runs: {goOn, giveBack}
+  #fibers = new Map() // by the address of what a fiber runs: {goOn, giveBack}
   #start
   #fail
 
@@ -26,28 +29,36 @@ export class Fibers {
 
   imports() {
     return {
-      resume: new WebAssembly.Suspending((address, stackEnd) => new Promise(giveBack => {
-        let fiber = this.#fibers.get(address)
-        if (fiber) {
-          fiber.giveBack = giveBack
-          fiber.goOn()
-          return
-        }
-        fiber = {giveBack, goOn: null}
-        this.#fibers.set(address, fiber)
-        this.#start(address, stackEnd).catch(error => {
-          this.#fibers.delete(address)
-          if (isTrap(error)) fiber.giveBack(signalOf(error))
-          else this.#fail(error)
-        })
-      })),
-      suspend: new WebAssembly.Suspending((address, why) => new Promise(goOn => {
-        const fiber = this.#fibers.get(address)
-        fiber.goOn = goOn
-        if (why !== SUSPENDED) this.#fibers.delete(address)
-        fiber.giveBack(why)
-      })),
-      abandon: address => { this.#fibers.delete(address); },
+      resume: new WebAssembly.Suspending(
+        (address, stackEnd) =>
+          new Promise((giveBack) => {
+            let fiber = this.#fibers.get(address)
+            if (fiber) {
+              fiber.giveBack = giveBack
+              fiber.goOn()
+              return
+            }
+            fiber = { giveBack, goOn: null }
+            this.#fibers.set(address, fiber)
+            this.#start(address, stackEnd).catch((error) => {
+              this.#fibers.delete(address)
+              if (isTrap(error)) fiber.giveBack(signalOf(error))
+              else this.#fail(error)
+            })
+          }),
+      ),
+      suspend: new WebAssembly.Suspending(
+        (address, why) =>
+          new Promise((goOn) => {
+            const fiber = this.#fibers.get(address)
+            fiber.goOn = goOn
+            if (why !== SUSPENDED) this.#fibers.delete(address)
+            fiber.giveBack(why)
+          }),
+      ),
+      abandon: (address) => {
+        this.#fibers.delete(address)
+      },
     }
   }
 }

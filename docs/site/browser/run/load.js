@@ -6,7 +6,9 @@ function needs(module) {
   const bytes = new Uint8Array(WebAssembly.Module.customSections(module, 'dylink.0')[0])
   let at = 0
   const number = () => {
-    let value = 0, shift = 0, byte
+    let value = 0,
+      shift = 0,
+      byte
     do {
       byte = bytes[at++]
       value |= (byte & 127) << shift
@@ -15,27 +17,35 @@ function needs(module) {
     return value >>> 0
   }
   while (at < bytes.length) {
-    const kind = number(), size = number(), end = at + size
-    if (kind === 1) return {bytes: number(), alignment: 1 << number(), functions: number()}
+    const kind = number(),
+      size = number(),
+      end = at + size
+    if (kind === 1) return { bytes: number(), alignment: 1 << number(), functions: number() }
     at = end
   }
-  return {bytes: 0, alignment: 1, functions: 0}
+  return { bytes: 0, alignment: 1, functions: 0 }
 }
 
 export class Loader {
   #simulator
-  #symbols = new Map();  // name to a function, or to a global that holds an address
-  #slots = new Map();    // of functions in the table
+  #symbols = new Map() // name to a function, or to a global that holds an address
+  #slots = new Map() // of functions in the table
 
   constructor(exports) {
     this.#simulator = exports
     for (const [name, value] of Object.entries(exports)) this.#symbols.set(name, value)
   }
 
-  has(name) { return this.#symbols.has(name); }
-  symbol(name) { return this.#symbols.get(name); }
+  has(name) {
+    return this.#symbols.has(name)
+  }
+  symbol(name) {
+    return this.#symbols.get(name)
+  }
   /** Calls of `name` in later modules go to the symbol `to`. */
-  rename(name, to) { this.#symbols.set(name, this.#symbols.get(to)); }
+  rename(name, to) {
+    this.#symbols.set(name, this.#symbols.get(to))
+  }
 
   slot(func) {
     if (!this.#slots.has(func)) {
@@ -53,34 +63,39 @@ export class Loader {
    * Returns, for each, {exports, begin, bytes}, and what is in none of them.
    */
   async load(modules) {
-    const loaded = [], missing = new Set()
+    const loaded = [],
+      missing = new Set()
     for (const module of modules) loaded.push(await this.#instantiate(module, missing))
-    for (const {addresses} of loaded)
+    for (const { addresses } of loaded)
       for (const [from, name, global] of addresses) {
         const known = this.#symbols.get(name)
         if (known !== undefined) global.value = from === 'GOT.mem' ? known.value : this.slot(known)
         else if (from === 'GOT.mem') missing.add(name) // the address of a function that nobody calls may stay null
       }
-    for (const {exports} of loaded) exports.__wasm_apply_data_relocs?.()
-    for (const {exports} of loaded) exports.__wasm_call_ctors?.()
-    return {loaded, missing: [...missing]}
+    for (const { exports } of loaded) exports.__wasm_apply_data_relocs?.()
+    for (const { exports } of loaded) exports.__wasm_call_ctors?.()
+    return { loaded, missing: [...missing] }
   }
 
   async #instantiate(module, missing) {
-    const s = this.#simulator, need = needs(module)
+    const s = this.#simulator,
+      need = needs(module)
     const begin = Math.ceil(s.malloc(need.bytes + need.alignment) / need.alignment) * need.alignment
     new Uint8Array(s.memory.buffer, begin, need.bytes).fill(0)
     const tableBegin = s.__indirect_function_table.grow(need.functions)
-    const constant = value => new WebAssembly.Global({value: 'i32'}, value)
+    const constant = (value) => new WebAssembly.Global({ value: 'i32' }, value)
     const env = {
-      memory: s.memory, __indirect_function_table: s.__indirect_function_table, __stack_pointer: s.__stack_pointer,
-      __memory_base: constant(begin), __table_base: constant(tableBegin),
+      memory: s.memory,
+      __indirect_function_table: s.__indirect_function_table,
+      __stack_pointer: s.__stack_pointer,
+      __memory_base: constant(begin),
+      __table_base: constant(tableBegin),
     }
-    const imports = {env, 'GOT.mem': {}, 'GOT.func': {}}
+    const imports = { env, 'GOT.mem': {}, 'GOT.func': {} }
     const addresses = []
-    for (const {module: from, name, kind} of WebAssembly.Module.imports(module)) {
+    for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
       if (from === 'GOT.mem' || from === 'GOT.func') {
-        const global = new WebAssembly.Global({value: 'i32', mutable: true}, 0)
+        const global = new WebAssembly.Global({ value: 'i32', mutable: true }, 0)
         imports[from][name] = global
         addresses.push([from, name, global])
       } else if (!(name in env)) {
@@ -90,18 +105,22 @@ export class Loader {
         else missing.add(name)
       }
     }
-    const {exports} = await WebAssembly.instantiate(module, imports)
+    const { exports } = await WebAssembly.instantiate(module, imports)
     // Addresses of its own are told from where its memory begins.
     for (const [name, value] of Object.entries(exports)) {
       if (this.#symbols.has(name)) continue
-      this.#symbols.set(name, value instanceof WebAssembly.Global && value !== s.__stack_pointer
-        ? constant(begin + value.value) : value)
+      this.#symbols.set(
+        name,
+        value instanceof WebAssembly.Global && value !== s.__stack_pointer ? constant(begin + value.value) : value,
+      )
     }
-    return {exports, begin, bytes: need.bytes, addresses}
+    return { exports, begin, bytes: need.bytes, addresses }
   }
 
   #stub(name, missing) {
     missing.add(name)
-    return () => { throw new Error(`${name} is in no module`); }
+    return () => {
+      throw new Error(`${name} is in no module`)
+    }
   }
 }
