@@ -1,5 +1,6 @@
 // Steps compiled and run in the page by the real simulator, over a host that serves files and nothing else: the last step
-// of each road, or with KERNELS=all every one; a mistake of each, others each day, or with MISTAKES=all every one.
+// of each road, or with KERNELS=all every one; a mistake of each, others each day, or with
+// MISTAKES=all every one, with MISTAKES=02 every one of 02.
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
 import { LADDERS } from '../browser/ladders.js'
@@ -90,7 +91,9 @@ export async function mistakesInPage(browser, fail) {
       const all = JSON.parse(execFileSync('python3', ['common/tools/mistakes/mistakes.py', 'show', ladder], { cwd: ROOT, maxBuffer: 1 << 26 }))
         .filter(({ file }) => /\/step\d+\w*\.cu$/.test(file))
       const day = Math.floor(Date.now() / 86_400_000)
-      const chosen = process.env.MISTAKES === 'all' ? all : all.filter((_, i) => (i + day) % Math.ceil(all.length / EACH_DAY) === 0)
+      const { MISTAKES } = process.env
+      if (MISTAKES && ![ladder, 'all'].includes(MISTAKES)) continue
+      const chosen = MISTAKES ? all : all.filter((_, i) => (i + day) % Math.ceil(all.length / EACH_DAY) === 0)
       await tab.goto(`${host.origin}${base}${page}`)
       for (const mistake of chosen) {
         const { said, report, seconds } = await runInTab(tab, mistake.file, mistake.source)
