@@ -4,8 +4,6 @@ import { Files } from './files.js'
 import { firstPlace, headersOf, LADDERS, moduleOf } from './ladders.js'
 import { runProgram } from './run/simulator.js'
 
-const SAMPLE = '12' // tests of a kernel's sizes, as ./learn test has after an edit
-
 const BASE = new URL('..', self.location) // this script lies in assets/
 const say = (type, more) => self.postMessage({ type, ...more })
 
@@ -122,7 +120,7 @@ async function run({ id, ladder: name, step, path, source }) {
     simulator,
     words: [path.split('/').pop().replace('.cu', '')],
     files: tree,
-    environment: { TUTORIAL_STEP: step, TUTORIAL_SAMPLE: SAMPLE },
+    environment: { TUTORIAL_STEP: step },
     modules: [{ module: await WebAssembly.compile(kernel), first: 0 }, ...others],
     write: (stream, text) => say('output', { id, text }),
   })

@@ -2,6 +2,7 @@
 // of each road, or with KERNELS=all every one; a mistake of each, others each day, or with
 // MISTAKES=all every one, with MISTAKES=02 every one of 02.
 import { execFileSync } from 'node:child_process'
+import fs from 'node:fs'
 import path from 'node:path'
 import { LADDERS } from '../browser/ladders.js'
 import { steps } from '../build/steps.js'
@@ -77,7 +78,8 @@ function judged({ check, line, says, file }, source, report) {
   if (!line) return said.includes(says) ? '' : `it does not say "${says}"`
   const [name, wanted] = [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]
   const numbers = [...said.matchAll(new RegExp(`${name.replaceAll('.', '\\.')}:(\\d+)`, 'g'))].map((match) => Number(match[1]))
-  const lines = (path.posix.basename(file) === name ? source : text(path.posix.join(path.posix.dirname(file), name))).split('\n')
+  const place = [path.posix.dirname(file), 'common/kernel'].find((folder) => fs.existsSync(path.join(ROOT, folder, name)))
+  const lines = (path.posix.basename(file) === name ? source : text(`${place}/${name}`)).split('\n')
   return numbers.some((number) => lines[number - 1]?.includes(wanted)) ? '' : `the reports name other lines than "${wanted}"`
 }
 
