@@ -18,8 +18,6 @@ __host__ __device__ constexpr int64_t ceil_div(int64_t count, int64_t size) {
 struct GridLimit {
   int64_t x = 2147483647, y = 65535;
 };
-// (`visibility`: where a program is several modules, as in a browser's page, all have the same
-// one.)
-inline GridLimit grid_limit __attribute__((visibility("default")));
+inline GridLimit grid_limit;
 
 }  // namespace tutorial

@@ -75,7 +75,7 @@ function bundles() {
     of[chapter] = { include: include.map((folder) => `/${folder}`), files: texts(headers.filter((file) => !file.startsWith('common/'))) }
   }
   // The compiler wants to see it beside head.pch. Of what each chapter makes from templates the costly part is in it, too.
-  const head = HEAD.map((name) => `#include <${name}>\n`).join('') +
+  const head = read('common/browser/one_for_all.hpp') + HEAD.map((name) => `#include <${name}>\n`).join('') +
     'inline std::vector<tutorial::Asked> simulator_uses() {\n  return {{}};\n}\n'
   return { common: { ...texts([...common].sort()), 'head.hpp': head }, chapters: of }
 }
