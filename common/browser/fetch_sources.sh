@@ -11,7 +11,12 @@ mkdir -p "$folder" && cd "$folder"
 
 if [ ! -d catch2 ]; then
   mkdir -p apt/lists/partial
-  printf 'deb-src http://deb.debian.org/debian %s main\n' bookworm bookworm-backports >apt/sources.list
+  # The mirror that this machine has; Catch2 3 may be in the backports there.
+  # shellcheck source=/dev/null
+  suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  # shellcheck disable=SC2016
+  mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $suite" 'Component: main' | sed -n 1p)
+  printf "deb-src $mirror %s main\n" "$suite" "$suite-backports" >apt/sources.list
   apt=(apt-get -qq -o "Dir::Etc::sourcelist=$PWD/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
     -o "Dir::State::Lists=$PWD/apt/lists" -o APT::Sandbox::User=root)
   "${apt[@]}" update

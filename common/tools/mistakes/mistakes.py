@@ -3,7 +3,8 @@
 
 usage: mistakes.py validate                   is each entry complete, and does its old text match once?
        mistakes.py list [CHAPTER | PART]      what there is
-       mistakes.py show CHAPTER | PART        its fields, the file that it changes, and that file's text, as JSON
+       mistakes.py show CHAPTER | PART        the fields of each, the file that it changes, and that file's text, as JSON
+       mistakes.py heard CHAPTER | PART NAME  of a report on stdin: what it says in place of what the entry foretells
 and for the build (common/cmake/Mistakes.cmake), where LIST is a mistakes.txt and NAME an entry in it:
        mistakes.py cmake LIST                 a line for each mistake of a list: NAME and the files it changes
        mistakes.py apply LIST NAME FOLDER     writes these files into FOLDER
@@ -14,6 +15,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.append(f"{sys.path[0]}/..")  # to project.py, which knows the other rooms
@@ -230,6 +232,16 @@ def show_json(word):
                        "source": mistake.changed_text()} for mistake in mistakes_of(folder) if mistake.folder == folder]))
 
 
+def heard(word, name):
+    mistake = next((each for each in mistakes_in(project.find_ladder(word)) if each.id == name), None)
+    if mistake is None:
+        raise Problem(f"{word} has no mistake [{name}]")
+    report = sys.stdin.read()
+    with tempfile.TemporaryDirectory() as folder:  # the lines that a report counts are those of the changed file
+        Path(folder, mistake.file().name).write_text(mistake.changed_text())
+        print(mistake_reports.came_instead(mistake.field, [Path(folder), *mistake.sources()], report, report))
+
+
 def show_sample(date):
     """Every tenth, others each day of ten: what builds it, and the name of its test."""
     mistakes = [mistake for chapter in chapters() for mistake in mistakes_of(chapter)]
@@ -270,7 +282,8 @@ def main():
     parser = project.arguments(__doc__)
     commands = parser.add_subparsers(prog=parser.prog, required=True, metavar="COMMAND")
     for name, run, *words in (("validate", validate), ("list", show_list),
-                              ("show", show_json, "word"), ("sample", show_sample, "date"), ("cmake", show_cmake, "path"),
+                              ("show", show_json, "word"), ("heard", heard, "word", "name"),
+                              ("sample", show_sample, "date"), ("cmake", show_cmake, "path"),
                               ("apply", apply, "path", "name", "folder"), ("check", check, "path", "name", "program")):
         command = commands.add_parser(name)
         command.set_defaults(run=run)

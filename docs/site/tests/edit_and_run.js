@@ -57,6 +57,10 @@ class Bench {
     await this.tab.keyboard.up(modifier)
   }
   button(name) { return this.$(`.controls button:nth-child(${1 + ['Run', 'Stop', 'Reset', 'Close'].indexOf(name)})`, (element) => element.click()) }
+  async run(expected) {
+    await this.button('Run')
+    await this.until(expected)
+  }
   async until(words) {
     const find = (root, wanted) => document.querySelector(`${root} .state`)?.textContent.includes(wanted)
     await this.tab.waitForFunction(find, { timeout: 10_000 }, this.root, words).catch(async () => {
@@ -97,8 +101,7 @@ async function wrong(bench, fail) {
 
 async function errors(bench, fail) {
   await bench.write('  syntax error\n')
-  await bench.button('Run')
-  await bench.until('It did not run')
+  await bench.run('It did not run')
   if (!(await bench.report()).startsWith(`${STEP}:1:3: error: use of undeclared identifier 'syntax'\n`)) fail(`reports "${await bench.report()}" for a syntax error`)
   const marked = await bench.all('.cm-lintRange-error', (each) => each.map(({ textContent }) => textContent).join(''))
   if (marked !== 'syntax') fail(`underlines "${marked}" and not the word that the compiler means`)
@@ -108,20 +111,16 @@ async function endless(bench, fail) {
   await bench.write('// endless\n')
   await bench.button('Reset')
   await bench.write('// endless\n')
-  await bench.button('Run')
-  await bench.until('Running')
+  await bench.run('Running')
   await bench.button('Stop')
   await bench.until('Stopped after')
   await bench.button('Reset')
   if ((await bench.source()) !== text(bench.file)) fail('Reset does not bring the file back')
-  await bench.button('Run')
-  await bench.until('All is right')
+  await bench.run('All is right')
   await bench.write('// trap\n')
-  await bench.button('Run')
-  await bench.until("The simulator's worker failed")
+  await bench.run("The simulator's worker failed")
   await bench.button('Reset')
-  await bench.button('Run')
-  await bench.until('All is right')
+  await bench.run('All is right')
 }
 
 async function keys(bench, fail) {
@@ -154,8 +153,7 @@ async function again(host, bench, visit, fail) {
   await visit(PAGE)
   await bench.opened()
   if (!(await bench.source()).startsWith('// row * M\n')) fail('an edit does not outlive its page')
-  await bench.button('Run')
-  await bench.until('Something is wrong')
+  await bench.run('Something is wrong')
   const loads = host.asked.filter((address) => address.includes('fake.0123456789ab.wasm')).length
   if (loads !== 1) fail(`loads a large file ${loads} times`)
 }
@@ -166,8 +164,7 @@ async function offline(host, bench, visit, fail) {
   await visit(PAGE, 'load')
   await bench.opened()
   await bench.button('Reset')
-  await bench.button('Run')
-  await bench.until('All is right')
+  await bench.run('All is right')
 }
 
 async function elsewhere(browser, site, fail) {
@@ -176,8 +173,7 @@ async function elsewhere(browser, site, fail) {
   const bench = new Bench(tab, PROGRAMS.file)
   await bench.opened()
   if ((await bench.source()) !== text(bench.file)) fail(`does not show ${bench.file} as it is`)
-  await bench.button('Run')
-  await bench.until('All is right')
+  await bench.run('All is right')
   await bench.button('Close')
   if (!(await tab.evaluate(() => document.activeElement.textContent === 'Edit and run'))) fail('Close does not go back to the button')
   for (const each of problems) fail(each)

@@ -2,8 +2,6 @@
 // of each road, or with KERNELS=all every one; a mistake of each, others each day, or with
 // MISTAKES=all every one, with MISTAKES=02 every one of 02.
 import { execFileSync } from 'node:child_process'
-import fs from 'node:fs'
-import path from 'node:path'
 import { LADDERS } from '../browser/ladders.js'
 import { steps } from '../build/steps.js'
 import { ROOT, text } from '../project.js'
@@ -69,19 +67,7 @@ export async function runInPage(browser, fail) {
 
 const EACH_DAY = 1 // without MISTAKES=all so many of each ladder, others each day
 
-/** Does a report name the check, the line and the cause that the mistake's entry foretells? What it says instead. */
-function judged({ check, line, says, file }, source, report) {
-  const blocks = check === 'race' || check === 'init' || check === 'bounds' || check === 'barrier' || check === 'endless'
-    ? report.split(/^(?=[^ \n])/m).filter((block) => block.startsWith(`${check} in `)) : [report]
-  if (blocks.length === 0) return `no ${check} is reported`
-  const said = blocks.join('')
-  if (!line) return said.includes(says) ? '' : `it does not say "${says}"`
-  const [name, wanted] = [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]
-  const numbers = [...said.matchAll(new RegExp(`${name.replaceAll('.', '\\.')}:(\\d+)`, 'g'))].map((match) => Number(match[1]))
-  const place = [path.posix.dirname(file), 'common/kernel'].find((folder) => fs.existsSync(path.join(ROOT, folder, name)))
-  const lines = (path.posix.basename(file) === name ? source : text(`${place}/${name}`)).split('\n')
-  return numbers.some((number) => lines[number - 1]?.includes(wanted)) ? '' : `the reports name other lines than "${wanted}"`
-}
+const mistakes = (words, input) => execFileSync('python3', ['common/tools/mistakes/mistakes.py', ...words], { cwd: ROOT, input, maxBuffer: 1 << 26 })
 
 export async function mistakesInPage(browser, fail) {
   const base = process.env.SITE_BASE ?? '/'
@@ -90,7 +76,7 @@ export async function mistakesInPage(browser, fail) {
   let count = 0
   try {
     for (const [ladder, { page }] of ROADS) {
-      const all = JSON.parse(execFileSync('python3', ['common/tools/mistakes/mistakes.py', 'show', ladder], { cwd: ROOT, maxBuffer: 1 << 26 }))
+      const all = JSON.parse(mistakes(['show', ladder]))
         .filter(({ file, check }) => /\/step\d+\w*\.cu$/.test(file) && check !== 'endless') // a page names no endless launch
       const day = Math.floor(Date.now() / 86_400_000)
       const { MISTAKES } = process.env
@@ -99,7 +85,7 @@ export async function mistakesInPage(browser, fail) {
       await tab.goto(`${host.origin}${base}${page}`)
       for (const mistake of chosen) {
         const { said, report, seconds } = await runInTab(tab, mistake.file, mistake.source)
-        const wrong = said.includes('Something is wrong') ? judged(mistake, mistake.source, report) : `the page says "${said}"`
+        const wrong = said.includes('Something is wrong') ? mistakes(['heard', ladder, mistake.id], report).toString().trim() : `the page says "${said}"`
         if (wrong) fail(`${ladder}/${mistake.id}`, `${wrong}\n${report}`)
         console.log(`  ${wrong ? 'WRONG' : 'ok   '} ${seconds.toFixed(1)} s  ${ladder}/${mistake.id}`)
         count += 1

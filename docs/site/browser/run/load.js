@@ -36,12 +36,6 @@ export class Loader {
     for (const [name, value] of Object.entries(exports)) this.#symbols.set(name, value)
   }
 
-  has(name) {
-    return this.#symbols.has(name)
-  }
-  symbol(name) {
-    return this.#symbols.get(name)
-  }
   /** Calls of `name` in later modules go to the symbol `to`. */
   rename(name, to) {
     this.#symbols.set(name, this.#symbols.get(to))
