@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "common/simulator/run/block.hpp"
+#include "common/simulator/world/pages.hpp"
 
 namespace simulator {
 namespace {
@@ -42,6 +43,9 @@ namespace {
     } else if (worker->checks) {
       worker->checks->foreign_access(at, bytes, kind, instruction);
     }
+    if (!kIsFenced && !(is_mapped(at) && is_mapped(at + bytes - 1)))
+      worker->crash(SIGSEGV, reinterpret_cast<const void*>(at),
+                    static_cast<const char*>(instruction) - 1);
   }
 }
 

@@ -12,6 +12,13 @@ inline constexpr size_t kPage = 4096;
 /// With addresses of 32 bits nobody may take more of them than he needs.
 inline constexpr bool kIsSmallWorld = sizeof(void*) == 4;
 
+/// Does an access of what is not mapped end in a crash, also near null?
+#ifdef __wasm__
+inline constexpr bool kIsFenced = false;
+#else
+inline constexpr bool kIsFenced = true;
+#endif
+
 /// Bytes that this process may use.
 size_t host_memory_size();
 

@@ -1,5 +1,6 @@
 // Fibers by JavaScript Promise Integration: a call of the page's that the machine itself can stop
-// and resume. Two imports stop whoever calls them; the page's side is docs/site/browser/fibers.js.
+// and resume. Two imports stop whoever calls them; the page's side is
+// docs/site/browser/run/fibers.js.
 #include "common/simulator/world/fiber.hpp"
 
 #include <cstdint>
