@@ -2,22 +2,35 @@
 //   folder   where the files lie
 //   page     whose steps they are
 //   tests    the module of the ladder's tests; without one a file is a program of its own
+//   host     the module of host code that kernels' files call, where there is such
 //   beside   files whose functions other steps call
 export const LADDERS = {
   first_kernel: { folder: 'docs/first_kernel', page: 'docs/00_first_kernel.html', beside: [] },
   '01': { folder: '01_naive_matmul', page: 'docs/01_naive_matmul.html', tests: 'tests_01.wasm', beside: [] },
   '02': { folder: '02_tiled_matmul', page: 'docs/02_tiled_matmul.html', tests: 'tests_02.wasm', beside: [] },
+  '03': { folder: '03_masked_bmm', page: 'docs/03_masked_bmm.html', tests: 'tests_03.wasm', beside: ['coarse_masks.cu'] },
   '04': {
     folder: '04_softmax',
     page: 'docs/04_softmax.html',
     tests: 'tests_04.wasm',
     beside: ['step3_online.cu', 'step4_row_on_chip.cu'],
   },
+  '05': {
+    folder: '05_unfused_attention',
+    page: 'docs/05_unfused_attention.html',
+    tests: 'tests_05.wasm',
+    host: 'host_05.wasm',
+    beside: [
+      'stage1_permute.cu', 'stage2_scores.cpp', 'stage3_scale_mask.cu', 'stage4_softmax.cu', 'stage5_values.cpp', 'stage6_unpermute.cu',
+      'step1_unfused.cpp', 'step2_fused_softmax.cu', 'step3_strided.cu', 'step4_row_in_registers.cu',
+    ],
+  },
+  '06': { folder: '06_flash_attention', page: 'docs/06_flash_attention.html', tests: 'tests_06.wasm', host: 'host_06.wasm', beside: [] },
 }
 
 /** The headers of a ladder's chapter, and its file `name` compiled beforehand, as the build names them. */
 export const headersOf = ({ folder }) => `${folder.split('/').pop()}.json`
-export const moduleOf = ({ folder }, name) => `${folder.split('/').pop()}.${name.replace('.cu', '.wasm')}`
+export const moduleOf = ({ folder }, name) => `${folder.split('/').pop()}.${name.replace(/\.\w+$/, '.wasm')}`
 
 // Each module of kernels numbers its source places from another number on; the learner's own from 0.
 const PLACES = 1 << 20

@@ -74,14 +74,8 @@ function ladder(name) {
       first: firstPlace(its, file),
       module: await wasm(moduleOf(its, file)),
     }))
-    ladders.set(
-      name,
-      Promise.all([json(headersOf(its)), its.tests && wasm(its.tests), Promise.all(beside)]).then(([headers, tests, beside]) => ({
-        headers,
-        tests,
-        beside,
-      })),
-    )
+    const ready = Promise.all([json(headersOf(its)), its.tests && wasm(its.tests), its.host && wasm(its.host), ...beside])
+    ladders.set(name, ready.then(([headers, tests, host, ...beside]) => ({ headers, tests, host, beside })))
   }
   return ladders.get(name)
 }
@@ -89,11 +83,11 @@ function ladder(name) {
 async function run({ id, ladder: name, step, path, source }) {
   const begun = performance.now()
   const done = (status) => say('done', { id, status, seconds: (performance.now() - begun) / 1000 })
-  const [{ clang, translator, commands, common, head, simulator }, { headers, tests, beside }] = await Promise.all([
+  const [{ clang, translator, commands, common, head, simulator }, { headers, tests, host, beside }] = await Promise.all([
     load(),
     ladder(name),
   ])
-  const others = [...beside.filter(({ file }) => !path.endsWith(`/${file}`)), ...(tests ? [{ module: tests }] : [])]
+  const others = [...beside.filter(({ file }) => !path.endsWith(`/${file}`)), ...[tests, host].filter(Boolean).map((module) => ({ module }))]
   const tree = new Files({ ...common, ...headers.files })
   const known = new Set(
     [simulator, ...others.map(({ module }) => module)].flatMap((module) =>
@@ -118,7 +112,7 @@ async function run({ id, ladder: name, step, path, source }) {
   tree.write(path, source) // a report shows its lines
   const status = await runProgram({
     simulator,
-    words: [path.split('/').pop().replace('.cu', '')],
+    words: [path.split('/').pop().replace(/\.\w+$/, '')],
     files: tree,
     environment: { TUTORIAL_STEP: step },
     modules: [{ module: await WebAssembly.compile(kernel), first: 0 }, ...others],

@@ -6,11 +6,18 @@ import { ROOT } from '../project.js'
 
 const SIMULATOR = path.join(ROOT, 'build/browser/site/simulator.wasm') // common/tools/learn/page_modules.py
 
-/** { ladder: '01', step: 'coalesced' } of 01_naive_matmul/step2_coalesced.cu; null of a file that the page cannot run. */
+/**
+ * { ladder: '01', step: 'coalesced' } of 01_naive_matmul/step2_coalesced.cu; null of a file that the page cannot run. A
+ * stage is a part of step 1.
+ */
 export function runnable(file) {
-  const ladder = Object.keys(LADDERS).find((name) => LADDERS[name].folder === path.posix.dirname(file))
-  const [, step] = path.posix.basename(file).match(/^(?:step\d+_)?(\w+)\.cu$/) ?? []
-  return ladder && step && fs.existsSync(SIMULATOR) ? { ladder, step } : null
+  const name = path.posix.basename(file)
+  const [ladder, its] = Object.entries(LADDERS).find(([, { folder }]) => folder === path.posix.dirname(file)) ?? []
+  if (!ladder || !fs.existsSync(SIMULATOR)) return null
+  const isStage = /^stage\d_/.test(name)
+  const of = isStage ? its.beside.find((each) => each.startsWith('step1_')) : name
+  const [, step] = of.match(its.tests ? /^step\d+_(\w+)\.(?:cu|cpp)$/ : /^(\w+)\.cu$/) ?? []
+  return step ? { ladder, step } : null
 }
 
 /** The attributes that EditAndRun.vue and StepCode.vue want; none of a file that cannot be run. */

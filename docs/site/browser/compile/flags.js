@@ -8,6 +8,8 @@ export const flags = [
   '-fsanitize=alignment,array-bounds,object-size', '-fsanitize-coverage=trace-pc',
   // GCC leaves loops as loops, whatever a #pragma says.
   '-mllvm', '-pragma-unroll-threshold=0', '-mllvm', '-unroll-threshold=0',
+  // What reads null is to be seen, and not left out.
+  '-fno-delete-null-pointer-checks',
   // `throw`, and no landing pads: what the hooks above add to them, LLVM takes for a mistake. (So a `catch` in the file
   // catches nothing.) One type of exception is known by one address in all modules.
   '-Xclang', '-fexceptions', '-Xclang', '-fcxx-exceptions', '-Xclang', '-ftype-visibility=default',
