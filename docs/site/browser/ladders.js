@@ -8,7 +8,7 @@ export const LADDERS = {
   first_kernel: { folder: 'docs/first_kernel', page: 'docs/00_first_kernel.html', beside: [] },
   '01': { folder: '01_naive_matmul', page: 'docs/01_naive_matmul.html', tests: 'tests_01.wasm', beside: [] },
   '02': { folder: '02_tiled_matmul', page: 'docs/02_tiled_matmul.html', tests: 'tests_02.wasm', beside: [] },
-  '03': { folder: '03_masked_bmm', page: 'docs/03_masked_bmm.html', tests: 'tests_03.wasm', beside: ['coarse_masks.cu'] },
+  '03': { folder: '03_masked_bmm', page: 'docs/03_masked_bmm.html', tests: 'tests_03.wasm', beside: ['coarse_masks.cu', 'step2_three_level_mask.cu'] },
   '04': {
     folder: '04_softmax',
     page: 'docs/04_softmax.html',
