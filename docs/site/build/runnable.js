@@ -1,16 +1,21 @@
-// Which files a reader can edit and run in the page: a ladder's name in `./learn`, and its folder.
+// Which files a reader can edit and run in the page: of ladders and of exercises, by their names in `./learn`.
 import fs from 'node:fs'
 import path from 'node:path'
 import { LADDERS } from '../browser/ladders.js'
 import { ROOT } from '../project.js'
+import { exercises, mine } from './exercises.js'
 
 const SIMULATOR = path.join(ROOT, 'build/browser/site/simulator.wasm') // common/tools/learn/page_modules.py
 
-/** { ladder: '01', step: 'coalesced' } of 01_naive_matmul/step2_coalesced.cu; null of a file that the page cannot run. */
+/** { ladder: '01', step: 'coalesced' } of 01_naive_matmul/step2_coalesced.cu; { ladder: '02/transpose', step: '' } of an
+ * exercise's mine.cu; null of a file that the page cannot run. */
 export function runnable(file) {
+  if (!fs.existsSync(SIMULATOR)) return null
+  const exercise = exercises().find((each) => mine(each) === file)
+  if (exercise) return { ladder: exercise.name, step: '' }
   const ladder = Object.keys(LADDERS).find((name) => LADDERS[name].folder === path.posix.dirname(file))
   const [, step] = path.posix.basename(file).match(/^(?:step\d+_)?(\w+)\.cu$/) ?? []
-  return ladder && step && fs.existsSync(SIMULATOR) ? { ladder, step } : null
+  return ladder && step ? { ladder, step } : null
 }
 
 /** The attributes that EditAndRun.vue and StepCode.vue want; none of a file that cannot be run. */
