@@ -12,9 +12,11 @@ const isRead = ref(false) // a page is built without knowing its reader
 
 function read() {
   try {
-    Object.assign(state, { solved: [], hints: {} }, JSON.parse(localStorage.getItem(KEY)))
+    const { solved, hints } = JSON.parse(localStorage.getItem(KEY)) ?? {}
+    state.solved = Array.isArray(solved) ? solved : []
+    state.hints = hints && typeof hints === 'object' ? hints : {}
   } catch {
-    // not allowed, or no longer ours
+    // not allowed, or damaged
   }
   isRead.value = true
 }
