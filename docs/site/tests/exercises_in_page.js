@@ -1,6 +1,6 @@
 // Exercises in the page by the real simulator: as shipped each fails, solved each passes, in the words of its program
-// where ./learn test has built that; the hints, our lines and the marks of one of them. A few, others each day, or with
-// EXERCISES=all every one.
+// where ./learn test has built that. One of them, another each day, or with EXERCISES=all every one. Of the first its hints,
+// our lines and marks, too; and a budget that is not kept.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -9,7 +9,7 @@ import { ROOT, text } from '../project.js'
 import { serve } from './static.js'
 import { runInTab } from './run_in_page.js'
 
-const EACH_DAY = 2
+const EACH_DAY = 1
 
 /** What two runs may say differently: which device they had, and the file's name. */
 const comparable = (report, name) => report.replace(/^device: .*\n/m, '').replaceAll(`${name}.cu`, 'mine.cu')
@@ -37,6 +37,14 @@ async function tryOne(tab, exercise, fail) {
   }
   await run('skeleton', undefined, 'Not yet')
   await run('solution', text(`${exercise.folder}/solution.cu`), 'Solved')
+}
+
+/** A tile whose columns lie in one bank each. */
+async function overBudget(tab, fail) {
+  const file = '02_tiled_matmul/exercises/2_transpose'
+  const { said, report } = await runInTab(tab, `${file}/mine.cu`, text(`${file}/solution.cu`).replace('[TILE + 1]', '[TILE]'))
+  if (!said.startsWith('Not yet') || !/over the budget: \d+ bank conflicts, and at most 0 are enough/.test(report))
+    fail(file, `says "${said}" to a tile without padding, and\n${report}`)
 }
 
 /** Hints one after the other; our lines at a second click, or once it is solved; marks that outlive the page. */
@@ -98,6 +106,8 @@ export async function exercisesInPage(browser, fail) {
       await tryOne(tab, exercise, fail)
     }
     await marks(tab, chosen[0], visit, fail)
+    await visit('02_tiled_matmul/exercises/2_transpose/task.html')
+    await overBudget(tab, fail)
   } finally {
     await tab.close()
     await host.close()

@@ -42,7 +42,7 @@ export async function compileKernel({ clang, translator, commands, head, files, 
   stage('compile')
   const cpp = new TextDecoder().decode(all.read(translated))
   if (head) all.write('/head.pch', head)
-  const compile = [...(head ? commands.compileWithHead : commands.compile), ...['/' + path.slice(0, path.lastIndexOf('/')), ...include].flatMap(folder => ['-I', folder])]
+  const compile = [...(head ? commands.compileWithHead : commands.compile), ...[`/${path.split('/').slice(0, -1).join('/')}`, ...include].flatMap(folder => ['-I', folder])]
   const compiled = await timed('compile', () => run(clang, compile, all.tree()))
   const diagnostics = diagnosticsOf(compiled.messages, { path, source, cpp })
   if (!compiled.ok) return { diagnostics, milliseconds }
