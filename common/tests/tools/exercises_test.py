@@ -155,6 +155,12 @@ class Tool(unittest.TestCase):
         self.run_tool("begin")
         self.assertEqual(made.read_text(), self.mine().read_text())
 
+    def test_the_site_gets_all(self):
+        first = json.loads(self.run_tool("json"))[0]
+        self.assertEqual(first, {"name": "01/easy", "folder": "01_one/exercises/1_easy", "title": "The title",
+                                 "skeleton": "void f() {\n  // ---- your code\n\n  // ----\n}\n",
+                                 "solution": "  // ---- your code\n  answer();\n"})
+
     def test_the_solution_comes_after_success(self):
         self.assertIn("not solved yet", self.run_tool("solution", "easy", status=2))
         self.assertIn("answer();", self.run_tool("solution", "easy", "--yes"))

@@ -8,6 +8,7 @@ usage: exercises.py begin [NAME]      prints the exercise's folder; makes mine.c
        exercises.py reset NAME        mine.cu as it was shipped; asks first, or takes --yes
        exercises.py solution [NAME]   how we filled the gap, once it is solved or with --yes
        exercises.py skeleton SOLUTION FILE   writes what a learner begins with, for the build
+       exercises.py json              all that the site shows of them
 
 NAME is transpose or 02/transpose, wherever in the chapter it is: in a part's folder, too. `begin` also takes a chapter
 or a part, for its next one. Without NAME: the one begun last, or the first that is not solved. What a learner has done is
@@ -52,6 +53,11 @@ class Exercise:
 def skeleton(solution):
     """What a learner begins with: the solution, a file's text, with its gaps empty."""
     return GAP.sub(r"\1\n\3", solution)
+
+
+def filled(solution):
+    """What we filled its gaps with."""
+    return "\n…\n\n".join(first + code for first, code, _ in GAP.findall(solution))
 
 
 def exercises():
@@ -183,8 +189,7 @@ def solution(name, yes):
         project.die(f"{one.name} is not solved yet: ./learn hint {one.short} helps; "
                     f"./learn solution {one.short} --yes shows our lines all the same")
     path = one.folder / "solution.cu"
-    gaps = GAP.findall(path.read_text())
-    print("\n…\n\n".join(first + code for first, code, _ in gaps), end="")
+    print(filled(path.read_text()), end="")
     print(f"\nThe whole file: {os.path.relpath(path, project.ROOT)}")
 
 
@@ -192,12 +197,21 @@ def write_skeleton(solution, file):
     file.write_text(skeleton(solution.read_text()))
 
 
+def as_json():
+    found = []
+    for one in exercises():
+        text = (one.folder / "solution.cu").read_text()
+        found.append({"name": one.name, "folder": str(one.folder.relative_to(project.ROOT)), "title": one.title,
+                      "skeleton": skeleton(text), "solution": filled(text)})
+    print(json.dumps(found))
+
+
 def main():
     project.program = "learn"
     parser = project.arguments(__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     with_name = {"begin": begin, "solved": solved, "hint": hint, "reset": reset, "solution": solution}
-    for name, run in (with_name | {"progress": progress, "skeleton": write_skeleton}).items():
+    for name, run in (with_name | {"progress": progress, "skeleton": write_skeleton, "json": as_json}).items():
         command = commands.add_parser(name, prog=f"./learn {'exercise' if name == 'begin' else name}", allow_abbrev=False)
         command.set_defaults(run=run, refuse=command.error)
         if name in with_name:

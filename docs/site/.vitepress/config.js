@@ -3,12 +3,14 @@ import path from 'node:path'
 import { defineConfig } from 'vitepress'
 import { slug } from '../markdown/anchors.js'
 import { comments } from '../markdown/comments.js'
+import { exercisePages } from '../markdown/exercises.js'
 import { highlight } from '../markdown/highlight.js'
 import { links } from '../markdown/links.js'
 import { math } from '../markdown/math.js'
 import { programs } from '../markdown/programs.js'
 import { stepSections } from '../markdown/step_sections.js'
 import { writeBrowserFiles } from '../build/browser_files.js'
+import { writeExercises } from '../build/exercises.js'
 import { withPolicy } from '../build/policy.js'
 import { writeSources } from '../build/sources.js'
 import { hasSteps, writeSteps } from '../build/steps.js'
@@ -38,6 +40,7 @@ export default defineConfig({
       links(markdown)
       stepSections(markdown)
       programs(markdown)
+      exercisePages(markdown)
       comments(markdown)
     },
   },
@@ -59,6 +62,7 @@ export default defineConfig({
   buildEnd({ outDir }) {
     writeSources(outDir)
     writeSteps(outDir)
+    writeExercises(outDir)
     copyTraces(outDir)
     writeBrowserFiles(outDir)
   },

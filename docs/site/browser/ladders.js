@@ -28,6 +28,10 @@ export const LADDERS = {
   '06': { folder: '06_flash_attention', page: 'docs/06_flash_attention.html', tests: 'tests_06.wasm', host: 'host_06.wasm', beside: [] },
 }
 
+/** A ladder by its name. An exercise has one of its own, 02/transpose, whose one file is the learner's. */
+export const ladderOf = (name, path) =>
+  LADDERS[name] ?? { folder: path.split('/')[0], tests: `exercise_${name.replace('/', '_')}.wasm`, beside: [] }
+
 /** The headers of a ladder's chapter, and its file `name` compiled beforehand, as the build names them. */
 export const headersOf = ({ folder }) => `${folder.split('/').pop()}.json`
 export const moduleOf = ({ folder }, name) => `${folder.split('/').pop()}.${name.replace(/\.\w+$/, '.wasm')}`

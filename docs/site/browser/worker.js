@@ -1,7 +1,7 @@
 // Translates, compiles and runs one kernel file; client.js says in which messages.
 import { compileKernel } from './compile/compile.js'
 import { Files } from './files.js'
-import { firstPlace, headersOf, LADDERS, moduleOf } from './ladders.js'
+import { firstPlace, headersOf, ladderOf, moduleOf } from './ladders.js'
 import { runProgram } from './run/simulator.js'
 
 const BASE = new URL('..', self.location) // this script lies in assets/
@@ -66,9 +66,9 @@ async function compiler() {
   return import(/* @vite-ignore */ new URL(path, BASE).href)
 }
 const ladders = new Map()
-function ladder(name) {
+function ladder(name, path) {
   if (!ladders.has(name)) {
-    const its = LADDERS[name]
+    const its = ladderOf(name, path)
     const beside = its.beside.map(async (file) => ({
       file,
       first: firstPlace(its, file),
@@ -85,7 +85,7 @@ async function run({ id, ladder: name, step, path, source }) {
   const done = (status) => say('done', { id, status, seconds: (performance.now() - begun) / 1000 })
   const [{ clang, translator, commands, common, head, simulator }, { headers, tests, host, beside }] = await Promise.all([
     load(),
-    ladder(name),
+    ladder(name, path),
   ])
   const others = [...beside.filter(({ file }) => !path.endsWith(`/${file}`)), ...[tests, host].filter(Boolean).map((module) => ({ module }))]
   const tree = new Files({ ...common, ...headers.files })

@@ -1,19 +1,23 @@
-// Which files a reader can edit and run in the page: a ladder's name in `./learn`, and its folder.
+// Which files a reader can edit and run in the page: of ladders and of exercises, by their names in `./learn`.
 import fs from 'node:fs'
 import path from 'node:path'
 import { LADDERS } from '../browser/ladders.js'
 import { ROOT } from '../project.js'
+import { exercises, mine } from './exercises.js'
 
 const SIMULATOR = path.join(ROOT, 'build/browser/site/simulator.wasm') // common/tools/learn/page_modules.py
 
 /**
- * { ladder: '01', step: 'coalesced' } of 01_naive_matmul/step2_coalesced.cu; null of a file that the page cannot run. A
- * stage is a part of step 1.
+ * { ladder: '01', step: 'coalesced' } of 01_naive_matmul/step2_coalesced.cu, of a stage those of step 1;
+ * { ladder: '02/transpose', step: '' } of an exercise's mine.cu; null of a file that the page cannot run.
  */
 export function runnable(file) {
-  const name = path.posix.basename(file)
+  if (!fs.existsSync(SIMULATOR)) return null
+  const exercise = exercises().find((each) => mine(each) === file)
+  if (exercise) return { ladder: exercise.name, step: '' }
   const [ladder, its] = Object.entries(LADDERS).find(([, { folder }]) => folder === path.posix.dirname(file)) ?? []
-  if (!ladder || !fs.existsSync(SIMULATOR)) return null
+  if (!ladder) return null
+  const name = path.posix.basename(file)
   const isStage = /^stage\d_/.test(name)
   const of = isStage ? its.beside.find((each) => each.startsWith('step1_')) : name
   const [, step] = of.match(its.tests ? /^step\d+_(\w+)\.(?:cu|cpp)$/ : /^(\w+)\.cu$/) ?? []

@@ -3,6 +3,7 @@
 import { launch } from './browser.js'
 import { editAndRun } from './edit_and_run.js'
 import { everyPage } from './every_page.js'
+import { exercisesInPage } from './exercises_in_page.js'
 import { figures } from './figures.js'
 import { keyboard } from './keyboard.js'
 import { mistakesInPage, runInPage } from './run_in_page.js'
@@ -20,7 +21,7 @@ const problems = []
 const fail = (where, reason) => problems.push(`${where}: ${reason}`)
 const browser = await launch()
 try {
-  const parts = [notFound, keyboard, figures, editAndRun, runInPage, mistakesInPage, everyPage]
+  const parts = [notFound, keyboard, figures, editAndRun, runInPage, mistakesInPage, exercisesInPage, everyPage]
   for (const part of parts.filter(({ name }) => process.argv.length < 3 || process.argv.includes(name))) {
     const start = Date.now()
     try {

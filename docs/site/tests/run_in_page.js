@@ -25,7 +25,7 @@ export async function runInTab(tab, file, source) {
     }, source)
   const began = performance.now()
   await tab.$eval(`${root} .controls button:first-child`, (button) => button.click())
-  await tab.waitForFunction((root) => /All is right|Something is wrong|It did not run/.test(document.querySelector(`${root} .state`)?.textContent ?? ''),
+  await tab.waitForFunction((root) => /^(All is right|Something is wrong|It did not run|Solved|Not yet)/.test(document.querySelector(`${root} .state`)?.textContent ?? ''),
     { timeout: PATIENCE, polling: 100 }, root)
   return {
     seconds: (performance.now() - began) / 1000,

@@ -1,6 +1,8 @@
 import DefaultTheme from 'vitepress/theme-without-fonts'
 import 'katex/dist/katex.css'
 import EditAndRun from '../../client/EditAndRun.vue'
+import Exercise from '../../client/Exercise.vue'
+import ExerciseLink from '../../client/ExerciseLink.vue'
 import StepCode from '../../client/StepCode.vue'
 import Trace from '../../client/trace/Trace.vue'
 import './code.css'
@@ -8,5 +10,7 @@ import './steps.css'
 
 export default {
   extends: DefaultTheme,
-  enhanceApp: ({ app }) => app.component('EditAndRun', EditAndRun).component('StepCode', StepCode).component('Trace', Trace),
+  enhanceApp({ app }) {
+    for (const [name, component] of Object.entries({ EditAndRun, Exercise, ExerciseLink, StepCode, Trace })) app.component(name, component)
+  },
 }

@@ -16,7 +16,7 @@ const tables = ['simulator_sites', 'simulator_site_count', 'simulator_variables'
  *   commands    commands.json of build/kernels.js: how to compile and to assemble
  *   head        head.pch of the same script, bytes; without it all headers are read each time
  *   files       the headers, a Files (../files.js)
- *   include     further folders to find headers in
+ *   include     folders to find headers in, beside the file's own
  *
  * Of the learner: path, source; and of the page: first, the number of the first place; stage(name), which is told what
  * begins; knows(symbol), whether another module has it.
@@ -42,7 +42,7 @@ export async function compileKernel({ clang, translator, commands, head, files, 
   stage('compile')
   const cpp = new TextDecoder().decode(all.read(translated))
   if (head) all.write('/head.pch', head)
-  const compile = [...(head ? commands.compileWithHead : commands.compile), ...include.flatMap(folder => ['-I', folder])]
+  const compile = [...(head ? commands.compileWithHead : commands.compile), ...[`/${path.split('/').slice(0, -1).join('/')}`, ...include].flatMap(folder => ['-I', folder])]
   const compiled = await timed('compile', () => run(clang, compile, all.tree()))
   const diagnostics = diagnosticsOf(compiled.messages, { path, source, cpp })
   if (!compiled.ok) return { diagnostics, milliseconds }
