@@ -57,9 +57,9 @@ function load() {
     wasm('translate.wasm'),
     json('commands.json'),
     json('common.json'),
-    bytes('head.pch'),
+    bytes('program.pch'),
     wasm('simulator.wasm'),
-  ]).then(([clang, translator, commands, common, head, simulator]) => ({ clang, translator, commands, common, head, simulator })))
+  ]).then(([clang, translator, commands, common, program, simulator]) => ({ clang, translator, commands, common, program, simulator })))
 }
 async function compiler() {
   const { path } = (await files())['bundle.js']
@@ -76,11 +76,9 @@ function ladder(name) {
     }))
     ladders.set(
       name,
-      Promise.all([json(headersOf(its)), its.tests && wasm(its.tests), Promise.all(beside)]).then(([headers, tests, beside]) => ({
-        headers,
-        tests,
-        beside,
-      })),
+      Promise.all([json(headersOf(its)), its.tests && wasm(its.tests), its.tests && bytes('head.pch'), Promise.all(beside)]).then(
+        ([headers, tests, head, beside]) => ({ headers, tests, head, beside }),
+      ),
     )
   }
   return ladders.get(name)
@@ -88,8 +86,8 @@ function ladder(name) {
 
 async function run({ id, ladder: name, step, path, source }) {
   const begun = performance.now()
-  const done = (status) => say('done', { id, status, seconds: (performance.now() - begun) / 1000 })
-  const [{ clang, translator, commands, common, head, simulator }, { headers, tests, beside }] = await Promise.all([
+  const done = (status, ran) => say('done', { id, status, ran, seconds: (performance.now() - begun) / 1000 })
+  const [{ clang, translator, commands, common, program, simulator }, { headers, tests, head, beside }] = await Promise.all([
     load(),
     ladder(name),
   ])
@@ -104,6 +102,7 @@ async function run({ id, ladder: name, step, path, source }) {
     clang,
     translator,
     commands,
+    program,
     head,
     files: tree,
     include: headers.include,
@@ -113,7 +112,7 @@ async function run({ id, ladder: name, step, path, source }) {
     stage: (stage) => say('stage', { id, name: stage }),
   })
   if (diagnostics.length > 0) say('diagnostics', { id, list: diagnostics })
-  if (!kernel) return done(2)
+  if (!kernel) return done(2, false)
   say('stage', { id, name: 'run' })
   tree.write(path, source) // a report shows its lines
   const status = await runProgram({
@@ -124,17 +123,17 @@ async function run({ id, ladder: name, step, path, source }) {
     modules: [{ module: await WebAssembly.compile(kernel), first: 0 }, ...others],
     write: (stream, text) => say('output', { id, text }),
   })
-  return done(tests ? Number(status !== 0) : status) // Catch2's is 42
+  return done(tests ? Number(status !== 0) : status, true) // Catch2's is 42
 }
 
 self.addEventListener('message', async ({ data }) => {
-  if (data.type === 'load') return load().catch(() => {}) // the next run says why
+  if (data.type === 'load') return Promise.all([load(), ladder(data.ladder)]).catch(() => {}) // the next run says why
   try {
     await run(data)
   } catch (error) {
     loaded = undefined // a network that was away may be there again
     ladders.clear()
     say('output', { id: data.id, text: `${error.message}\n` })
-    say('done', { id: data.id, status: 2, seconds: 0 })
+    say('done', { id: data.id, status: 2, ran: false, seconds: 0 })
   }
 })

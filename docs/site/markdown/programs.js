@@ -1,6 +1,8 @@
 // A whole program on a page, behind "from docs/first_kernel/first_kernel.cu", can be edited and run below it.
-import { runs } from '../build/runnable.js'
+import { runnable, runs } from '../build/runnable.js'
 
+// A program of the reader's own may come with a link.
+const element = (file) => (runnable(file).ladder === 'try' ? 'TryProgram' : 'EditAndRun')
 const FROM = /<!-- from (\S+) -->/
 
 export function programs(markdown) {
@@ -11,7 +13,7 @@ export function programs(markdown) {
       file = token.content.match(FROM)?.[1] ?? file
       if (token.type !== 'fence' || !file?.startsWith('docs/') || seen.has(file) || !runs(file)) return [token]
       seen.add(file)
-      return [token, Object.assign(new state.Token('html_block', '', 0), { content: `<EditAndRun file="${file}"${runs(file)} />\n` })]
+      return [token, Object.assign(new state.Token('html_block', '', 0), { content: `<${element(file)} file="${file}"${runs(file)} />\n` })]
     })
   })
 }

@@ -25,7 +25,7 @@ export async function runInTab(tab, file, source) {
     }, source)
   const began = performance.now()
   await tab.$eval(`${root} .controls button:first-child`, (button) => button.click())
-  await tab.waitForFunction((root) => /All is right|Something is wrong|It did not run/.test(document.querySelector(`${root} .state`)?.textContent ?? ''),
+  await tab.waitForFunction((root) => /All is right|Something is wrong|It did not run|It ended/.test(document.querySelector(`${root} .state`)?.textContent ?? ''),
     { timeout: PATIENCE, polling: 100 }, root)
   return {
     seconds: (performance.now() - began) / 1000,
@@ -61,7 +61,12 @@ export async function runInPage(browser, fail) {
         ['Something is wrong', 'bounds in', words, 'step2_coalesced.cu:25'])
     await tab.goto(`${host.origin}${base}docs/00_first_kernel.html`)
     const program = 'docs/first_kernel/first_kernel.cu'
-    expect(program, await runInTab(tab, program), ['All is right', 'y[999] = 1999; 0 are wrong', '1 launch; the checks found nothing.'])
+    expect(program, await runInTab(tab, program), ['It ended with 0', 'y[999] = 1999; 0 are wrong', '1 launch; the checks found nothing.'])
+    await tab.goto(`${host.origin}${base}${LADDERS.try.page}`)
+    const [, own, printed] = text('docs/try.md').match(/<!-- from (\S+) -->[^]*?^```text\n([^]*?)^```/m)
+    const asPrinted = await runInTab(tab, own)
+    expect(own, asPrinted, ['It ended with 1', printed])
+    expect('with headers that are not there', await runInTab(tab, own, `#include <thrust/sort.h>\n${text(own)}`), ['It did not run', 'my.cu:1:1: error: Thrust is not on the CPU backend'])
   } finally {
     await tab.close()
     await host.close()

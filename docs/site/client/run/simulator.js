@@ -9,10 +9,10 @@ const simulator = new Simulator()
 let users = 0
 let ready
 
-export async function use() {
+export async function use(ladder) {
   users += 1
   await (ready ??= keepFiles(withBase('/')))
-  if (users) simulator.load((message) => (progress.value = message))
+  if (users) simulator.load(ladder, (message) => (progress.value = message))
 }
 
 export function leave() {
