@@ -9,6 +9,7 @@ import { math } from '../markdown/math.js'
 import { programs } from '../markdown/programs.js'
 import { stepSections } from '../markdown/step_sections.js'
 import { writeBrowserFiles } from '../build/browser_files.js'
+import { writeMistakes } from '../build/mistakes.js'
 import { withPolicy } from '../build/policy.js'
 import { writeSources } from '../build/sources.js'
 import { hasSteps, writeSteps } from '../build/steps.js'
@@ -60,6 +61,7 @@ export default defineConfig({
     writeSources(outDir)
     writeSteps(outDir)
     copyTraces(outDir)
+    writeMistakes(outDir)
     writeBrowserFiles(outDir)
   },
 })

@@ -3,6 +3,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { mistakes } from '../build/mistakes.js'
 import { text } from '../project.js'
 import { openTab, PHONE, WIDE } from './browser.js'
 import { serve } from './static.js'
@@ -237,6 +238,41 @@ async function links(browser, host, site, fail) {
   await tab.close()
 }
 
+/** A planted mistake: looked for, told, and found; the file's own edit stays. */
+async function hidden(browser, site, fail) {
+  const { tab, problems, visit } = await openTab(browser, PHONE, site)
+  await tab.evaluateOnNewDocument(() => (Math.random = () => 0.5))
+  await visit('docs/mistakes.html')
+  const all = mistakes()['01']
+  const { file, source, revelation, name } = all[Math.floor(all.length / 2)]
+  await tab.evaluate((key) => localStorage.setItem(key, 'mine'), `edit:${file}`)
+  const button = (name) => tab.$$eval('.find-a-mistake button', (each, name) => each.find(({ textContent }) => textContent === name).click(), name)
+  const bench = new Bench(tab, file)
+  bench.root = '.find-a-mistake'
+  const tell = () => tab.$eval(bench.root, ({ textContent }) => textContent)
+  await button('01')
+  await tab.waitForSelector('.find-a-mistake .cm-content')
+  if ((await bench.source()) !== source) fail(`does not show ${file} with a mistake in it`)
+  if (source === text(file)) fail(`${file} has no mistake in it`)
+  if ((await tab.content()).includes(name)) fail('tells what the mistake is before anybody asks')
+  await bench.write('// row * M\n')
+  await bench.run('Something is wrong')
+  if (/The tests pass/.test(await tell())) fail('takes a mistake for found that is there')
+  await bench.button('Reset')
+  await bench.write('// mended\n')
+  await bench.run('All is right')
+  if (!/The tests pass\. It counts as found/.test(await tell())) fail('does not say that the tests pass')
+  await button('Reveal')
+  if (!(await tell()).includes(revelation)) fail(`does not tell what it was: ${await tell()}`)
+  const kept = await tab.evaluate(() => Object.fromEntries(Object.entries(localStorage).filter(([key]) => key.startsWith('edit:'))))
+  if (JSON.stringify(kept) !== JSON.stringify({ [`edit:${file}`]: 'mine' })) fail(`keeps ${JSON.stringify(kept)} after a mistake was found`)
+  await button('Another one')
+  await tab.waitForFunction((before) => !document.querySelector('.find-a-mistake').textContent.includes(before), {}, 'It counts as found')
+  if ((await tell()).includes('with this mistake:')) fail('tells what the next mistake is')
+  for (const each of problems) fail(each)
+  await tab.close()
+}
+
 async function oldBrowser(browser, host, site, fail) {
   const { tab, problems, visit } = await openTab(browser, PHONE, site)
   await tab.evaluateOnNewDocument(() => delete WebAssembly.Suspending)
@@ -295,6 +331,7 @@ export async function editAndRun(browser, fail) {
   }
   await elsewhere(browser, site, say)
   await links(browser, host, site, say)
+  await hidden(browser, site, say)
   await oldBrowser(browser, host, site, say)
   await policy(browser, site, say)
   await again(host, bench, visit, say)

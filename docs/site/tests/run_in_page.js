@@ -3,6 +3,7 @@
 // MISTAKES=all every one, with MISTAKES=02 every one of 02.
 import { execFileSync } from 'node:child_process'
 import { LADDERS } from '../browser/ladders.js'
+import { mistakes } from '../build/mistakes.js'
 import { steps } from '../build/steps.js'
 import { ROOT, text } from '../project.js'
 import { serve } from './static.js'
@@ -78,7 +79,7 @@ export async function runInPage(browser, fail) {
 
 const EACH_DAY = 1 // without MISTAKES=all so many of each ladder, others each day
 
-const mistakes = (words, input) => execFileSync('python3', ['common/tools/mistakes/mistakes.py', ...words], { cwd: ROOT, input, maxBuffer: 1 << 26 })
+const heard = (words, input) => execFileSync('python3', ['common/tools/mistakes/mistakes.py', 'heard', ...words], { cwd: ROOT, input })
 
 export async function mistakesInPage(browser, fail) {
   const base = process.env.SITE_BASE ?? '/'
@@ -87,8 +88,7 @@ export async function mistakesInPage(browser, fail) {
   let count = 0
   try {
     for (const [ladder, { page }] of ROADS) {
-      const all = JSON.parse(mistakes(['show', ladder]))
-        .filter(({ file, check }) => /\/step\d+\w*\.cu$/.test(file) && check !== 'endless') // a page names no endless launch
+      const all = mistakes()[ladder]
       const day = Math.floor(Date.now() / 86_400_000)
       const { MISTAKES } = process.env
       if (MISTAKES && ![ladder, 'all'].includes(MISTAKES)) continue
@@ -96,7 +96,7 @@ export async function mistakesInPage(browser, fail) {
       await tab.goto(`${host.origin}${base}${page}`)
       for (const mistake of chosen) {
         const { said, report, seconds } = await runInTab(tab, mistake.file, mistake.source)
-        const wrong = said.includes('Something is wrong') ? mistakes(['heard', ladder, mistake.id], report).toString().trim() : `the page says "${said}"`
+        const wrong = said.includes('Something is wrong') ? heard([ladder, mistake.id], report).toString().trim() : `the page says "${said}"`
         if (wrong) fail(`${ladder}/${mistake.id}`, `${wrong}\n${report}`)
         console.log(`  ${wrong ? 'WRONG' : 'ok   '} ${seconds.toFixed(1)} s  ${ladder}/${mistake.id}`)
         count += 1

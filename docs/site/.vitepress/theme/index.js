@@ -1,6 +1,7 @@
 import DefaultTheme from 'vitepress/theme-without-fonts'
 import 'katex/dist/katex.css'
 import EditAndRun from '../../client/EditAndRun.vue'
+import FindMistake from '../../client/FindMistake.vue'
 import StepCode from '../../client/StepCode.vue'
 import TryProgram from '../../client/TryProgram.vue'
 import Trace from '../../client/trace/Trace.vue'
@@ -9,5 +10,5 @@ import './steps.css'
 
 export default {
   extends: DefaultTheme,
-  enhanceApp: ({ app }) => app.component('EditAndRun', EditAndRun).component('StepCode', StepCode).component('Trace', Trace).component('TryProgram', TryProgram),
+  enhanceApp: ({ app }) => app.component('EditAndRun', EditAndRun).component('FindMistake', FindMistake).component('StepCode', StepCode).component('Trace', Trace).component('TryProgram', TryProgram),
 }
