@@ -2,6 +2,7 @@
 import { compileKernel } from './compile/compile.js'
 import { Files } from './files.js'
 import { firstPlace, headersOf, LADDERS, moduleOf } from './ladders.js'
+import { outputOf } from './run/output.js'
 import { runProgram } from './run/simulator.js'
 
 const BASE = new URL('..', self.location) // this script lies in assets/
@@ -115,14 +116,15 @@ async function run({ id, ladder: name, step, path, source }) {
   if (!kernel) return done(2, false)
   say('stage', { id, name: 'run' })
   tree.write(path, source) // a report shows its lines
+  const output = outputOf((text) => say('output', { id, text }))
   const status = await runProgram({
     simulator,
     words: [path.split('/').pop().replace('.cu', '')],
     files: tree,
     environment: { TUTORIAL_STEP: step },
     modules: [{ module: await WebAssembly.compile(kernel), first: 0 }, ...others],
-    write: (stream, text) => say('output', { id, text }),
-  })
+    write: output.write,
+  }).finally(output.flush)
   return done(tests ? Number(status !== 0) : status, true) // Catch2's is 42
 }
 

@@ -245,7 +245,10 @@ async function hidden(browser, site, fail) {
   await visit('docs/mistakes.html')
   const all = mistakes()['01']
   const { file, source, revelation, name } = all[Math.floor(all.length / 2)]
-  await tab.evaluate((key) => localStorage.setItem(key, 'mine'), `edit:${file}`)
+  await tab.evaluate((key) => {
+    localStorage.clear()
+    localStorage.setItem(key, 'mine')
+  }, `edit:${file}`)
   const button = (name) => tab.$$eval('.find-a-mistake button', (each, name) => each.find(({ textContent }) => textContent === name).click(), name)
   const bench = new Bench(tab, file)
   bench.root = '.find-a-mistake'
@@ -265,7 +268,7 @@ async function hidden(browser, site, fail) {
   await button('Reveal')
   if (!(await tell()).includes(revelation)) fail(`does not tell what it was: ${await tell()}`)
   const kept = await tab.evaluate(() => Object.fromEntries(Object.entries(localStorage).filter(([key]) => key.startsWith('edit:'))))
-  if (JSON.stringify(kept) !== JSON.stringify({ [`edit:${file}`]: 'mine' })) fail(`keeps ${JSON.stringify(kept)} after a mistake was found`)
+  if (JSON.stringify(kept) !== JSON.stringify({ [`edit:${file}`]: 'mine' })) fail(`keeps the edits ${Object.keys(kept).join()} after a mistake was found`)
   await button('Another one')
   await tab.waitForFunction((before) => !document.querySelector('.find-a-mistake').textContent.includes(before), {}, 'It counts as found')
   if ((await tell()).includes('with this mistake:')) fail('tells what the next mistake is')

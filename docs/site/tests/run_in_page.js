@@ -67,6 +67,8 @@ export async function runInPage(browser, fail) {
     const [, own, printed] = text('docs/try.md').match(/<!-- from (\S+) -->[^]*?^```text\n([^]*?)^```/m)
     const asPrinted = await runInTab(tab, own)
     expect(own, asPrinted, ['It ended with 1', printed])
+    const chatty = text(own).replace('std::printf', 'for (int i = 0; i < 30000; ++i) std::printf')
+    expect('a program that prints much', await runInTab(tab, own, chatty), ['It ended with 1', 'prints more than the 200000 characters', 'The checks found'])
     expect('with headers that are not there', await runInTab(tab, own, `#include <thrust/sort.h>\n${text(own)}`), ['It did not run', 'my.cu:1:1: error: Thrust is not on the CPU backend'])
   } finally {
     await tab.close()

@@ -17,7 +17,7 @@ export async function use(ladder) {
 
 export function leave() {
   users -= 1
-  if (!users) simulator.close()
+  setTimeout(() => users || simulator.close()) // unless another editor opens in its place
 }
 
 export async function run(what, callbacks) {
