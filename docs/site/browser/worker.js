@@ -6,6 +6,7 @@ import { outputOf } from './run/output.js'
 import { runProgram } from './run/simulator.js'
 
 const BASE = new URL('..', self.location) // this script lies in assets/
+const CRASHED = 139 // as a shell says it
 const say = (type, more) => self.postMessage({ type, ...more })
 
 // ---- Files, by their names in browser/files.json
@@ -114,6 +115,11 @@ async function run({ id, ladder: name, step, path, source }) {
   })
   if (diagnostics.length > 0) say('diagnostics', { id, list: diagnostics })
   if (!kernel) return done(2, false)
+  const module = await WebAssembly.compile(kernel)
+  if (!tests && !WebAssembly.Module.exports(module).some(({ name }) => /^(main|__main_\w+)$/.test(name))) {
+    say('diagnostics', { id, list: [{ path, line: 1, column: 1, severity: 'error', message: "undefined reference to `main'" }] })
+    return done(2, false)
+  }
   say('stage', { id, name: 'run' })
   tree.write(path, source) // a report shows its lines
   const output = outputOf((text) => say('output', { id, text }))
@@ -122,8 +128,12 @@ async function run({ id, ladder: name, step, path, source }) {
     words: [path.split('/').pop().replace('.cu', '')],
     files: tree,
     environment: { TUTORIAL_STEP: step },
-    modules: [{ module: await WebAssembly.compile(kernel), first: 0 }, ...others],
+    modules: [{ module, first: 0 }, ...others],
     write: output.write,
+  }).catch((error) => {
+    if (!(error instanceof WebAssembly.RuntimeError || error instanceof RangeError)) throw error
+    output.write(2, `The program crashed, outside of a kernel: ${error.message}.\n`)
+    return CRASHED
   }).finally(output.flush)
   return done(tests ? Number(status !== 0) : status, true) // Catch2's is 42
 }

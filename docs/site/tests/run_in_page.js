@@ -69,6 +69,8 @@ export async function runInPage(browser, fail) {
     expect(own, asPrinted, ['It ended with 1', printed])
     const chatty = text(own).replace('std::printf', 'for (int i = 0; i < 30000; ++i) std::printf')
     expect('a program that prints much', await runInTab(tab, own, chatty), ['It ended with 1', 'prints more than the 200000 characters', 'The checks found'])
+    expect('a program without main', await runInTab(tab, own, 'void f() {}'), ['It did not run', "my.cu:1:1: error: undefined reference to `main'"])
+    expect('a program that crashes', await runInTab(tab, own, '#include <cstdlib>\nint main() { std::abort(); }'), ['It ended with 139', 'The program crashed, outside of a kernel'])
     expect('with headers that are not there', await runInTab(tab, own, `#include <thrust/sort.h>\n${text(own)}`), ['It did not run', 'my.cu:1:1: error: Thrust is not on the CPU backend'])
   } finally {
     await tab.close()
