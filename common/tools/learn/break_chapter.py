@@ -2,9 +2,7 @@
 """`./learn break 02`, `./learn break 02/hopper`: broken/ becomes a copy of the chapter in which one thing is wrong. docs/mistakes.md says more."""
 import argparse
 import base64
-import difflib
 import hashlib
-import os
 import random
 import shutil
 import sys
@@ -23,15 +21,6 @@ def checksum():
     return hashlib.sha256(repr(files).encode()).hexdigest()
 
 
-def revelation(mistake):
-    field, file = mistake.field, os.path.relpath(mistake.file(), mistake.chapter)
-    diff = difflib.unified_diff(mistake.file().read_text().splitlines(), mistake.changed_text().splitlines(),
-                                f"{mistake.chapter.name}/{file}", f"broken/{file}", lineterm="")
-    return "\n".join([f"broken/ is {mistake.chapter.name} with this mistake: {field['name']}",
-                      f"On a GPU: {field['seen']}",
-                      f"The check that names it: {field['check']}, {field.get('line') or field['says']}", "", *diff])
-
-
 def make(mistake):
     shutil.rmtree(BROKEN, ignore_errors=True)
     for name in files_of(mistake.chapter):
@@ -39,7 +28,8 @@ def make(mistake):
         if original.name != "mistakes.txt" and "exercises" not in name.split("/"):
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(mistake.changed_text().encode() if original == mistake.file() else original.read_bytes())
-    SECRET.write_bytes(base64.encodebytes(f"{checksum()}\n{revelation(mistake)}".encode()))
+    revelation = mistake.revelation("broken/", mistake.chapter.name)
+    SECRET.write_bytes(base64.encodebytes(f"{checksum()}\n{revelation}".encode()))
 
 
 def break_chapter(word, again, seed):

@@ -3,7 +3,8 @@
 
 usage: mistakes.py validate                   is each entry complete, and does its old text match once?
        mistakes.py list [CHAPTER | PART]      what there is
-       mistakes.py show CHAPTER | PART        the fields of each, the file that it changes, and that file's text, as JSON
+       mistakes.py show CHAPTER | PART        the fields of each, the file that it changes, that file's text, and what
+                                              is told in the end, as JSON
        mistakes.py heard CHAPTER | PART NAME  of a report on stdin: what it says in place of what the entry foretells
 and for the build (common/cmake/Mistakes.cmake), where LIST is a mistakes.txt and NAME an entry in it:
        mistakes.py cmake LIST                 a line for each mistake of a list: NAME and the files it changes
@@ -11,6 +12,7 @@ and for the build (common/cmake/Mistakes.cmake), where LIST is a mistakes.txt an
        mistakes.py check LIST NAME PROGRAM    do the tests in PROGRAM, built from FOLDER, fail as the entry says?
 """
 import datetime
+import difflib
 import json
 import os
 import re
@@ -147,6 +149,15 @@ class Mistake:
                 half_written.write_text(text)
                 half_written.replace(copy)
 
+    def revelation(self, copy, original):
+        """What is told in the end of `copy`, which is `original` with the mistake in it."""
+        field, file = self.field, os.path.relpath(self.file(), self.chapter)
+        diff = difflib.unified_diff(self.file().read_text().splitlines(), self.changed_text().splitlines(),
+                                    f"{self.chapter.name}/{file}", f"broken/{file}", lineterm="")
+        return "\n".join([f"{copy} is {original} with this mistake: {field['name']}",
+                          f"On a GPU: {field['seen']}",
+                          f"The check that names it: {field['check']}, {field.get('line') or field['says']}", "", *diff])
+
     def says(self, *sentences):
         return "\n".join(f"{os.path.relpath(self.listed_in, ROOT)}: [{self.id}] {sentence}" for sentence in sentences)
 
@@ -229,7 +240,8 @@ def show_list(word=""):
 def show_json(word):
     folder = project.find_ladder(word)
     print(json.dumps([{"id": mistake.id, **mistake.field, "file": os.path.relpath(mistake.file(), ROOT),
-                       "source": mistake.changed_text()} for mistake in mistakes_of(folder) if mistake.folder == folder]))
+                       "source": mistake.changed_text(),
+                       "revelation": mistake.revelation("This", os.path.relpath(mistake.file(), ROOT))} for mistake in mistakes_of(folder) if mistake.folder == folder]))
 
 
 def heard(word, name):

@@ -11,6 +11,7 @@ import { programs } from '../markdown/programs.js'
 import { stepSections } from '../markdown/step_sections.js'
 import { writeBrowserFiles } from '../build/browser_files.js'
 import { writeExercises } from '../build/exercises.js'
+import { writeMistakes } from '../build/mistakes.js'
 import { withPolicy } from '../build/policy.js'
 import { writeSources } from '../build/sources.js'
 import { hasSteps, writeSteps } from '../build/steps.js'
@@ -64,6 +65,7 @@ export default defineConfig({
     writeSteps(outDir)
     writeExercises(outDir)
     copyTraces(outDir)
+    writeMistakes(outDir)
     writeBrowserFiles(outDir)
   },
 })

@@ -1,12 +1,12 @@
 // The page's side of the worker that compiles and runs.
 //
-//   to the worker:   {type: 'load'}
+//   to the worker:   {type: 'load', ladder: '01'}
 //                    {type: 'run', id, ladder: '01', step: 'coalesced', path: '01_naive_matmul/step2_coalesced.cu', source}
 //   from the worker: {type: 'progress', loaded, total, what}      bytes of all files together
 //                    {type: 'stage', id, name: 'translate' | 'compile' | 'run'}
 //                    {type: 'diagnostics', id, list: [{path, line, column, severity, message}]}   not in the output again
 //                    {type: 'output', id, text}                    as it comes
-//                    {type: 'done', id, status, seconds}           status as a program's: 0 when all is right
+//                    {type: 'done', id, status, ran, seconds}      status as a program's: 0 when all is right; did it run?
 //
 // What could not be loaded is said in the output of the next run, which tries again.
 
@@ -16,22 +16,24 @@ export class Simulator {
   #worker = null
   #run = null // the one that the worker is at
   #runs = 0
+  #ladder = null
   #onProgress = () => {}
 
   /** Begins to load what a run needs; a run may be asked for before all is there. */
-  load(onProgress = this.#onProgress) {
+  load(ladder = this.#ladder, onProgress = this.#onProgress) {
+    this.#ladder = ladder
     this.#onProgress = onProgress
     if (this.#worker) return
     this.#worker = start()
     this.#worker.addEventListener('message', ({ data }) => this.#take(data))
     this.#worker.addEventListener('error', (event) => this.#fail(event))
-    this.#worker.postMessage({ type: 'load' })
+    this.#worker.postMessage({ type: 'load', ladder })
   }
 
-  /** Gives {status, seconds}; status is 'stopped' after stop(). One run at a time. */
+  /** Gives {status, ran, seconds}; status is 'stopped' after stop(). One run at a time. */
   run({ ladder, step, path, source }, { onStage, onDiagnostics, onOutput }) {
     this.stop()
-    this.load()
+    this.load(ladder)
     return new Promise((resolve, reject) => {
       this.#run = { id: ++this.#runs, resolve, reject, onStage, onDiagnostics, onOutput, begun: performance.now() }
       this.#worker.postMessage({ type: 'run', id: this.#run.id, ladder, step, path, source })

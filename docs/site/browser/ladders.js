@@ -5,6 +5,7 @@
 //   host     the module of host code that kernels' files call, where there is such
 //   beside   files whose functions other steps call
 export const LADDERS = {
+  try: { folder: 'docs/try', page: 'docs/try.html', beside: [] },
   first_kernel: { folder: 'docs/first_kernel', page: 'docs/00_first_kernel.html', beside: [] },
   '01': { folder: '01_naive_matmul', page: 'docs/01_naive_matmul.html', tests: 'tests_01.wasm', beside: [] },
   '02': { folder: '02_tiled_matmul', page: 'docs/02_tiled_matmul.html', tests: 'tests_02.wasm', beside: [] },

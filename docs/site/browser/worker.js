@@ -2,9 +2,11 @@
 import { compileKernel } from './compile/compile.js'
 import { Files } from './files.js'
 import { firstPlace, headersOf, ladderOf, moduleOf } from './ladders.js'
+import { outputOf } from './run/output.js'
 import { runProgram } from './run/simulator.js'
 
 const BASE = new URL('..', self.location) // this script lies in assets/
+const CRASHED = 139 // as a shell says it
 const say = (type, more) => self.postMessage({ type, ...more })
 
 // ---- Files, by their names in browser/files.json
@@ -57,9 +59,9 @@ function load() {
     wasm('translate.wasm'),
     json('commands.json'),
     json('common.json'),
-    bytes('head.pch'),
+    bytes('program.pch'),
     wasm('simulator.wasm'),
-  ]).then(([clang, translator, commands, common, head, simulator]) => ({ clang, translator, commands, common, head, simulator })))
+  ]).then(([clang, translator, commands, common, program, simulator]) => ({ clang, translator, commands, common, program, simulator })))
 }
 async function compiler() {
   const { path } = (await files())['bundle.js']
@@ -74,16 +76,16 @@ function ladder(name, path) {
       first: firstPlace(its, file),
       module: await wasm(moduleOf(its, file)),
     }))
-    const ready = Promise.all([json(headersOf(its)), its.tests && wasm(its.tests), its.host && wasm(its.host), ...beside])
-    ladders.set(name, ready.then(([headers, tests, host, ...beside]) => ({ headers, tests, host, beside })))
+    const ready = Promise.all([json(headersOf(its)), its.tests && wasm(its.tests), its.tests && bytes('head.pch'), its.host && wasm(its.host), ...beside])
+    ladders.set(name, ready.then(([headers, tests, head, host, ...beside]) => ({ headers, tests, head, host, beside })))
   }
   return ladders.get(name)
 }
 
 async function run({ id, ladder: name, step, path, source }) {
   const begun = performance.now()
-  const done = (status) => say('done', { id, status, seconds: (performance.now() - begun) / 1000 })
-  const [{ clang, translator, commands, common, head, simulator }, { headers, tests, host, beside }] = await Promise.all([
+  const done = (status, ran) => say('done', { id, status, ran, seconds: (performance.now() - begun) / 1000 })
+  const [{ clang, translator, commands, common, program, simulator }, { headers, tests, head, host, beside }] = await Promise.all([
     load(),
     ladder(name, path),
   ])
@@ -98,6 +100,7 @@ async function run({ id, ladder: name, step, path, source }) {
     clang,
     translator,
     commands,
+    program,
     head,
     files: tree,
     include: headers.include,
@@ -107,28 +110,38 @@ async function run({ id, ladder: name, step, path, source }) {
     stage: (stage) => say('stage', { id, name: stage }),
   })
   if (diagnostics.length > 0) say('diagnostics', { id, list: diagnostics })
-  if (!kernel) return done(2)
+  if (!kernel) return done(2, false)
+  const module = await WebAssembly.compile(kernel)
+  if (!tests && !WebAssembly.Module.exports(module).some(({ name }) => /^(main|__main_\w+)$/.test(name))) {
+    say('diagnostics', { id, list: [{ path, line: 1, column: 1, severity: 'error', message: "undefined reference to `main'" }] })
+    return done(2, false)
+  }
   say('stage', { id, name: 'run' })
   tree.write(path, source) // a report shows its lines
+  const output = outputOf((text) => say('output', { id, text }))
   const status = await runProgram({
     simulator,
     words: [path.split('/').pop().replace(/\.\w+$/, '')],
     files: tree,
     environment: { TUTORIAL_STEP: step },
-    modules: [{ module: await WebAssembly.compile(kernel), first: 0 }, ...others],
-    write: (stream, text) => say('output', { id, text }),
-  })
-  return done(tests ? Number(status !== 0) : status) // Catch2's is 42
+    modules: [{ module, first: 0 }, ...others],
+    write: output.write,
+  }).catch((error) => {
+    if (!(error instanceof WebAssembly.RuntimeError || error instanceof RangeError)) throw error
+    output.write(2, `The program crashed, outside of a kernel: ${error.message}.\n`)
+    return CRASHED
+  }).finally(output.flush)
+  return done(tests ? Number(status !== 0) : status, true) // Catch2's is 42
 }
 
 self.addEventListener('message', async ({ data }) => {
-  if (data.type === 'load') return load().catch(() => {}) // the next run says why
+  if (data.type === 'load') return Promise.all([load(), ladder(data.ladder)]).catch(() => {}) // the next run says why
   try {
     await run(data)
   } catch (error) {
     loaded = undefined // a network that was away may be there again
     ladders.clear()
     say('output', { id: data.id, text: `${error.message}\n` })
-    say('done', { id: data.id, status: 2, seconds: 0 })
+    say('done', { id: data.id, status: 2, ran: false, seconds: 0 })
   }
 })

@@ -1,7 +1,8 @@
 // What the page needs to compile kernels, into build/browser/site/:
 //
 //   commands.json    how the compiler is started (its driver is asked once, here)
-//   head.pch         headers that most kernels include, read once by the page's own compiler
+//   program.pch      cuda_runtime.h, which all files have, read once by the page's own compiler
+//   head.pch         on top of it, headers that most steps include; what these define, a program of its own may define
 //   common.json      {path: text} of the headers that all chapters share
 //   <chapter>.json   {include, files}: the chapter's own, and in which folders its kernels look for headers
 //
@@ -19,7 +20,7 @@ import { ROOT } from '../project.js'
 
 const OUT = path.join(ROOT, 'build/browser/site')
 // What most kernels include: the C++ library's heavy headers, and what stands at the top of every step.
-const HEAD = ['cuda_runtime.h', 'algorithm', 'cmath', 'cstdint', 'cstdio', 'cstdlib', 'limits', 'span', 'string', 'vector',
+const HEAD = ['algorithm', 'cmath', 'cstdint', 'cstdio', 'cstdlib', 'limits', 'span', 'string', 'vector',
   'common/compare/compare.hpp', 'common/kernel/check.hpp', 'common/kernel/error.hpp', 'common/kernel/grid.hpp', 'common/kernel/step.hpp']
 const KERNEL = '/kernel.cpp'
 
@@ -29,7 +30,8 @@ const under = (folder, wanted) => fs.readdirSync(path.join(ROOT, folder), { recu
   .filter((entry) => entry.isFile()).map((entry) => path.posix.join(path.relative(ROOT, entry.parentPath ?? entry.path), entry.name))
   .filter(wanted).sort()
 
-const chapters = () => [...fs.readdirSync(ROOT).filter((name) => /^\d\d_/.test(name)).sort(), 'docs/first_kernel']
+const programs = Object.values(LADDERS).filter(({ tests }) => !tests).map(({ folder }) => folder)
+const chapters = () => [...fs.readdirSync(ROOT).filter((name) => /^\d\d_/.test(name)).sort(), ...programs]
 
 /** The chapter's folder, and those of chapters whose libraries it links. */
 function includeFolders(chapter) {
@@ -74,38 +76,44 @@ function bundles() {
     headers.filter((file) => file.startsWith('common/')).forEach((file) => common.add(file))
     of[chapter] = { include: include.map((folder) => `/${folder}`), files: texts(headers.filter((file) => !file.startsWith('common/'))) }
   }
-  // The compiler wants to see it beside head.pch. Of what each chapter makes from templates the costly part is in it, too.
-  const head = read('common/browser/one_for_all.hpp') + HEAD.map((name) => `#include <${name}>\n`).join('') +
+  // The compiler wants to see them beside head.pch and program.pch. Of what each chapter makes from templates the costly part is in it, too.
+  const program = read('common/browser/one_for_all.hpp') + '#include <cuda_runtime.h>\n'
+  const head = HEAD.map((name) => `#include <${name}>\n`).join('') +
     'inline std::vector<tutorial::Asked> simulator_uses() {\n  return {{}};\n}\n'
-  return { common: { ...texts([...common].sort()), 'head.hpp': head }, chapters: of }
+  return { common: { ...texts([...common].sort()), 'program.hpp': program, 'head.hpp': head }, chapters: of }
 }
 
-/** {commands, head}: the compiler's commands, and the precompiled header as bytes. */
+/** {commands, program, head}: the compiler's commands, and the precompiled headers as bytes. */
 async function prepare(common) {
   const files = new Files(common)
   files.write(KERNEL, '')
   files.write('/kernel.s', '')
   const command = (words) => commandOf(clang, words, files.tree())
+  const after = (name) => ['-Xclang', '-include-pch', '-Xclang', `/${name}.pch`]
   const withHead = flags.filter((word, i) => word !== '-include' && flags[i - 1] !== '-include')
   const commands = {
-    compile: await command(['clang++', ...flags, '-S', KERNEL, '-o', '-']),
-    compileWithHead: await command(['clang++', ...withHead, '-Xclang', '-include-pch', '-Xclang', '/head.pch', '-S', KERNEL, '-o', '-']),
+    compile: await command(['clang++', ...withHead, ...after('program'), '-S', KERNEL, '-o', '-']),
+    compileWithHead: await command(['clang++', ...withHead, ...after('head'), '-S', KERNEL, '-o', '-']),
     assemble: await command(['clang', '-mexception-handling', '-c', 'kernel.s', '-o', '-']),
   }
-  const { ok, output, messages } = await run(clang,
-    await command(['clang++', ...withHead, '-fpch-instantiate-templates', '-x', 'c++-header', '/head.hpp', '-o', '-']), files.tree())
-  if (!ok) throw new Error(messages)
-  return { commands, head: output }
+  const precompiled = async (name, before = []) => {
+    const words = ['clang++', ...withHead, ...before, '-fpch-instantiate-templates', '-x', 'c++-header', `/${name}.hpp`, '-o', '-']
+    const { ok, output, messages } = await run(clang, await command(words), files.tree())
+    if (!ok) throw new Error(messages)
+    files.write(`/${name}.pch`, output)
+    return output
+  }
+  return { commands, program: await precompiled('program'), head: await precompiled('head', after('program')) }
 }
 
 /** The files that other steps' modules call, compiled as the page compiles. */
-async function compileBeside(common, of, commands, head) {
+async function compileBeside(common, of, made) {
   const translator = await WebAssembly.compile(fs.readFileSync(path.join(OUT, 'translate.wasm')))
   for (const ladder of Object.values(LADDERS)) {
     const { include, files } = of[ladder.folder] ?? {}
     for (const name of ladder.beside) {
       const file = `${ladder.folder}/${name}`
-      const { bytes, diagnostics } = await compileKernel({ clang, translator, commands, head, include, path: file, source: read(file),
+      const { bytes, diagnostics } = await compileKernel({ clang, translator, ...made, include, path: file, source: read(file),
         files: new Files({ ...common, ...files }), first: firstPlace(ladder, name) })
       if (!bytes) throw new Error(diagnostics.map(({ line, message }) => `${file}:${line}: ${message}`).join('\n'))
       fs.writeFileSync(path.join(OUT, moduleOf(ladder, name)), bytes)
@@ -119,10 +127,11 @@ async function main() {
   const { common, chapters: of } = bundles()
   write('common.json', common)
   for (const [chapter, bundle] of Object.entries(of)) write(`${path.posix.basename(chapter)}.json`, bundle)
-  const { commands, head } = await prepare(common)
-  write('commands.json', commands)
-  write('head.pch', head)
-  await compileBeside(common, of, commands, head)
+  const made = await prepare(common)
+  write('commands.json', made.commands)
+  write('program.pch', made.program)
+  write('head.pch', made.head)
+  await compileBeside(common, of, made)
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await main()

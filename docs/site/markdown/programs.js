@@ -1,7 +1,9 @@
 // A whole program on a page, behind "from docs/first_kernel/first_kernel.cu", can be edited and run below it; and a stage of
 // chapter 05's pipeline, which is in no step's file.
-import { runs } from '../build/runnable.js'
+import { runnable, runs } from '../build/runnable.js'
 
+// A program of the reader's own may come with a link.
+const element = (file) => (runnable(file).ladder === 'try' ? 'TryProgram' : 'EditAndRun')
 const FROM = /<!-- from (\S+) -->/
 const IS_OFFERED = /^docs\/|\/stage\d_/
 
@@ -13,7 +15,7 @@ export function programs(markdown) {
       file = token.content.match(FROM)?.[1] ?? file
       if (token.type !== 'fence' || !IS_OFFERED.test(file) || seen.has(file) || !runs(file)) return [token]
       seen.add(file)
-      return [token, Object.assign(new state.Token('html_block', '', 0), { content: `<EditAndRun file="${file}"${runs(file)} />\n` })]
+      return [token, Object.assign(new state.Token('html_block', '', 0), { content: `<${element(file)} file="${file}"${runs(file)} />\n` })]
     })
   })
 }

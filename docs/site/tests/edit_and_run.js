@@ -3,6 +3,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { mistakes } from '../build/mistakes.js'
 import { text } from '../project.js'
 import { openTab, PHONE, WIDE } from './browser.js'
 import { serve } from './static.js'
@@ -10,6 +11,7 @@ import { serve } from './static.js'
 const PAGE = 'docs/01_naive_matmul.html'
 const STEP = '01_naive_matmul/step2_coalesced.cu'
 const PROGRAMS = { page: 'docs/00_first_kernel.html', file: 'docs/first_kernel/first_kernel.cu' }
+const TRY = { page: 'docs/try.html', file: 'docs/try/my.cu' }
 const LATER = /Workbench|worker|\/browser\/|\.cu\.txt$/ // what nobody has asked for yet
 const FAKE = [
   { pattern: /^assets\/worker\.[\w-]+\.js$/, body: fs.readFileSync(new URL('fake_worker.js', import.meta.url)) },
@@ -34,7 +36,7 @@ class Bench {
     await this.tab.waitForSelector(`${this.root} .cm-content`)
   }
   $(selector, act) { return this.tab.$eval(`${this.root} ${selector}`, act) }
-  all(selector, act) { return this.tab.$$eval(`${this.root} ${selector}`, act) }
+  all(selector, act, ...more) { return this.tab.$$eval(`${this.root} ${selector}`, act, ...more) }
   source() { return this.$('.cm-content', (element) => element.cmTile?.view?.state.doc.toString() ?? element.cmView.view.state.doc.toString()) }
   said() { return this.$('.state', ({ textContent }) => textContent) }
   report() { return this.$('.report', ({ textContent }) => textContent) }
@@ -56,7 +58,7 @@ class Bench {
     await this.tab.keyboard.press(key)
     await this.tab.keyboard.up(modifier)
   }
-  button(name) { return this.$(`.controls button:nth-child(${1 + ['Run', 'Stop', 'Reset', 'Close'].indexOf(name)})`, (element) => element.click()) }
+  button(name) { return this.all('.controls button', (each, name) => each.find(({ textContent }) => textContent === name).click(), name) }
   async run(expected) {
     await this.button('Run')
     await this.until(expected)
@@ -173,9 +175,103 @@ async function elsewhere(browser, site, fail) {
   const bench = new Bench(tab, PROGRAMS.file)
   await bench.opened()
   if ((await bench.source()) !== text(bench.file)) fail(`does not show ${bench.file} as it is`)
-  await bench.run('All is right')
+  await bench.run('It ended with 0')
   await bench.button('Close')
   if (!(await tab.evaluate(() => document.activeElement.textContent === 'Edit and run'))) fail('Close does not go back to the button')
+  for (const each of problems) fail(each)
+  await tab.close()
+}
+
+/** A program of one's own, copied as a link, and what a reader of the link sees. */
+async function links(browser, host, site, fail) {
+  const { tab, problems, visit } = await openTab(browser, PHONE, site)
+  await tab.evaluateOnNewDocument(() => {
+    navigator.clipboard.writeText = async (text) => { window.copied = text }
+  })
+  const said = (selector) => tab.waitForSelector(`.try-program ${selector}`).then((found) => found.evaluate(({ textContent }) => textContent))
+  const bench = new Bench(tab, TRY.file)
+  const copied = async () => {
+    await bench.button('Copy link')
+    await bench.until('A link that holds the program is copied')
+    return tab.evaluate(() => window.copied)
+  }
+  await visit(TRY.page)
+  await bench.opened()
+  await bench.write('// mine, ü and 𝄞\n')
+  const link = await copied()
+  const mine = await bench.source()
+  if (!link.startsWith(site + TRY.page)) fail(`copies the link ${link}`)
+
+  // Someone else's browser shows what it holds, and runs nothing.
+  await tab.evaluate(() => localStorage.clear())
+  const asked = host.asked.length
+  await visit(link.slice(site.length))
+  if (!/came with the link.*runs when you click Run, and not before/.test(await said('p'))) fail(`says of a link "${await said('p')}"`)
+  if (host.asked.slice(asked).some((address) => /Workbench|worker|\/browser\//.test(address))) fail('loads what runs a program before anybody asks')
+  await bench.opened()
+  if ((await bench.source()) !== mine) fail('a link does not bring the program that was copied')
+  if ((await bench.said()) !== 'It came with a link, and has not run.') fail(`says "${await bench.said()}" of a program that came with a link`)
+  await bench.run('It ended with 0')
+  await bench.write('// row * M\n')
+  await visit(link.slice(site.length))
+  await bench.opened()
+  if ((await bench.source()) !== `// row * M\n${mine}`) fail("an edit of a link's program does not outlive its page")
+  await tab.click('.try-program > button')
+  await bench.opened()
+  if ((await bench.source()) !== text(TRY.file)) fail("a link's program is kept as if it were one's own")
+
+  const broken = { 'The link is broken': [link.slice(0, -9), `${link.slice(0, -9)}AAAAAAAAA`, `${site + TRY.page}#program=`, `${link}%`], 'The link is too long': [link + 'A'.repeat(40_000)] }
+  for (const [sentence, addresses] of Object.entries(broken)) {
+    for (const address of addresses) {
+      await visit(address.slice(site.length))
+      if (!(await said('[role=alert]')).startsWith(sentence)) fail(`says "${await said('[role=alert]')}" of the link ${address.slice(0, 200)}`)
+    }
+  }
+  await bench.opened()
+  await tab.$eval(`${bench.root} .cm-content`, (element) => {
+    const view = element.cmTile?.view ?? element.cmView.view
+    view.dispatch({ changes: { from: 0, insert: `//${Array.from({ length: 50_000 }, (_, i) => Math.sin(i).toString(36).slice(-1)).join('')}\n` } })
+  })
+  await bench.button('Copy link')
+  await bench.until('The program is too long for a link')
+  for (const each of problems) fail(each)
+  await tab.close()
+}
+
+/** A planted mistake: looked for, told, and found; the file's own edit stays. */
+async function hidden(browser, site, fail) {
+  const { tab, problems, visit } = await openTab(browser, PHONE, site)
+  await tab.evaluateOnNewDocument(() => (Math.random = () => 0.5))
+  await visit('docs/mistakes.html')
+  const all = mistakes()['01']
+  const { file, source, revelation, name } = all[Math.floor(all.length / 2)]
+  await tab.evaluate((key) => {
+    localStorage.clear()
+    localStorage.setItem(key, 'mine')
+  }, `edit:${file}`)
+  const button = (name) => tab.$$eval('.find-a-mistake button', (each, name) => each.find(({ textContent }) => textContent === name).click(), name)
+  const bench = new Bench(tab, file)
+  bench.root = '.find-a-mistake'
+  const tell = () => tab.$eval(bench.root, ({ textContent }) => textContent)
+  await button('01')
+  await tab.waitForSelector('.find-a-mistake .cm-content')
+  if ((await bench.source()) !== source) fail(`does not show ${file} with a mistake in it`)
+  if (source === text(file)) fail(`${file} has no mistake in it`)
+  if ((await tab.content()).includes(name)) fail('tells what the mistake is before anybody asks')
+  await bench.write('// row * M\n')
+  await bench.run('Something is wrong')
+  if (/The tests pass/.test(await tell())) fail('takes a mistake for found that is there')
+  await bench.button('Reset')
+  await bench.write('// mended\n')
+  await bench.run('All is right')
+  if (!/The tests pass\. It counts as found/.test(await tell())) fail('does not say that the tests pass')
+  await button('Reveal')
+  if (!(await tell()).includes(revelation)) fail(`does not tell what it was: ${await tell()}`)
+  const kept = await tab.evaluate(() => Object.fromEntries(Object.entries(localStorage).filter(([key]) => key.startsWith('edit:'))))
+  if (JSON.stringify(kept) !== JSON.stringify({ [`edit:${file}`]: 'mine' })) fail(`keeps the edits ${Object.keys(kept).join()} after a mistake was found`)
+  await button('Another one')
+  await tab.waitForFunction((before) => !document.querySelector('.find-a-mistake').textContent.includes(before), {}, 'It counts as found')
+  if ((await tell()).includes('with this mistake:')) fail('tells what the next mistake is')
   for (const each of problems) fail(each)
   await tab.close()
 }
@@ -237,6 +333,8 @@ export async function editAndRun(browser, fail) {
     flush(part === endless ? /unreachable/ : undefined) // its trap
   }
   await elsewhere(browser, site, say)
+  await links(browser, host, site, say)
+  await hidden(browser, site, say)
   await oldBrowser(browser, host, site, say)
   await policy(browser, site, say)
   await again(host, bench, visit, say)

@@ -3,6 +3,7 @@
 // MISTAKES=all every one, with MISTAKES=02 every one of 02.
 import { execFileSync } from 'node:child_process'
 import { LADDERS } from '../browser/ladders.js'
+import { mistakes } from '../build/mistakes.js'
 import { steps } from '../build/steps.js'
 import { ROOT, text } from '../project.js'
 import { serve } from './static.js'
@@ -25,7 +26,7 @@ export async function runInTab(tab, file, source) {
     }, source)
   const began = performance.now()
   await tab.$eval(`${root} .controls button:first-child`, (button) => button.click())
-  await tab.waitForFunction((root) => /^(All is right|Something is wrong|It did not run|Solved|Not yet)/.test(document.querySelector(`${root} .state`)?.textContent ?? ''),
+  await tab.waitForFunction((root) => /^(All is right|Something is wrong|It did not run|It ended|Solved|Not yet)/.test(document.querySelector(`${root} .state`)?.textContent ?? ''),
     { timeout: PATIENCE, polling: 100 }, root)
   return {
     seconds: (performance.now() - began) / 1000,
@@ -63,7 +64,16 @@ export async function runInPage(browser, fail) {
         ['Something is wrong', 'bounds in', 'step2_coalesced.cu:25', words])
     await tab.goto(`${host.origin}${base}docs/00_first_kernel.html`)
     const program = 'docs/first_kernel/first_kernel.cu'
-    expect(program, await runInTab(tab, program), ['All is right', 'y[999] = 1999; 0 are wrong', '1 launch; the checks found nothing.'])
+    expect(program, await runInTab(tab, program), ['It ended with 0', 'y[999] = 1999; 0 are wrong', '1 launch; the checks found nothing.'])
+    await tab.goto(`${host.origin}${base}${LADDERS.try.page}`)
+    const [, own, printed] = text('docs/try.md').match(/<!-- from (\S+) -->[^]*?^```text\n([^]*?)^```/m)
+    const asPrinted = await runInTab(tab, own)
+    expect(own, asPrinted, ['It ended with 1', printed])
+    const chatty = text(own).replace('std::printf', 'for (int i = 0; i < 30000; ++i) std::printf')
+    expect('a program that prints much', await runInTab(tab, own, chatty), ['It ended with 1', 'prints more than the 200000 characters', 'The checks found'])
+    expect('a program without main', await runInTab(tab, own, 'void f() {}'), ['It did not run', "my.cu:1:1: error: undefined reference to `main'"])
+    expect('a program that crashes', await runInTab(tab, own, '#include <cstdlib>\nint main() { std::abort(); }'), ['It ended with 139', 'The program crashed, outside of a kernel'])
+    expect('with headers that are not there', await runInTab(tab, own, `#include <thrust/sort.h>\n${text(own)}`), ['It did not run', 'my.cu:1:1: error: Thrust is not on the CPU backend'])
   } finally {
     await tab.close()
     await host.close()
@@ -75,7 +85,7 @@ export async function runInPage(browser, fail) {
 
 const EACH_DAY = 1 // without MISTAKES=all so many of each ladder, others each day
 
-const mistakes = (words, input) => execFileSync('python3', ['common/tools/mistakes/mistakes.py', ...words], { cwd: ROOT, input, maxBuffer: 1 << 26 })
+const heard = (words, input) => execFileSync('python3', ['common/tools/mistakes/mistakes.py', 'heard', ...words], { cwd: ROOT, input })
 
 export async function mistakesInPage(browser, fail) {
   const base = process.env.SITE_BASE ?? '/'
@@ -84,8 +94,7 @@ export async function mistakesInPage(browser, fail) {
   let count = 0
   try {
     for (const [ladder, { page }] of ROADS) {
-      const all = JSON.parse(mistakes(['show', ladder]))
-        .filter(({ file, check }) => /\/step\d+\w*\.cu$/.test(file) && check !== 'endless') // a page names no endless launch
+      const all = mistakes()[ladder]
       const day = Math.floor(Date.now() / 86_400_000)
       const { MISTAKES } = process.env
       if (MISTAKES && ![ladder, 'all'].includes(MISTAKES)) continue
@@ -93,7 +102,7 @@ export async function mistakesInPage(browser, fail) {
       await tab.goto(`${host.origin}${base}${page}`)
       for (const mistake of chosen) {
         const { said, report, seconds } = await runInTab(tab, mistake.file, mistake.source)
-        const wrong = said.includes('Something is wrong') ? mistakes(['heard', ladder, mistake.id], report).toString().trim() : `the page says "${said}"`
+        const wrong = said.includes('Something is wrong') ? heard([ladder, mistake.id], report).toString().trim() : `the page says "${said}"`
         if (wrong) fail(`${ladder}/${mistake.id}`, `${wrong}\n${report}`)
         console.log(`  ${wrong ? 'WRONG' : 'ok   '} ${seconds.toFixed(1)} s  ${ladder}/${mistake.id}`)
         count += 1

@@ -14,7 +14,8 @@ const tables = ['simulator_sites', 'simulator_site_count', 'simulator_variables'
  *   clang       the module @yowasp/clang
  *   translator  translate.wasm, a WebAssembly.Module
  *   commands    commands.json of build/kernels.js: how to compile and to assemble
- *   head        head.pch of the same script, bytes; without it all headers are read each time
+ *   program     program.pch of the same script, bytes
+ *   head        head.pch, for a step of a chapter
  *   files       the headers, a Files (../files.js)
  *   include     folders to find headers in, beside the file's own
  *
@@ -23,7 +24,7 @@ const tables = ['simulator_sites', 'simulator_site_count', 'simulator_variables'
  *
  * Returns {bytes, diagnostics, milliseconds, sites}; without bytes where an error is among the diagnostics.
  */
-export async function compileKernel({ clang, translator, commands, head, files, include = [], path, source, first = 0,
+export async function compileKernel({ clang, translator, commands, program, head, files, include = [], path, source, first = 0,
                                      stage = () => {}, knows }) {
   const milliseconds = {}
   const timed = async (name, work) => {
@@ -41,6 +42,7 @@ export async function compileKernel({ clang, translator, commands, head, files, 
 
   stage('compile')
   const cpp = new TextDecoder().decode(all.read(translated))
+  all.write('/program.pch', program)
   if (head) all.write('/head.pch', head)
   const compile = [...(head ? commands.compileWithHead : commands.compile), ...[`/${path.split('/').slice(0, -1).join('/')}`, ...include].flatMap(folder => ['-I', folder])]
   const compiled = await timed('compile', () => run(clang, compile, all.tree()))

@@ -16,7 +16,7 @@ function built(name) {
 const json = (name) => JSON.parse(built(name))
 
 const translator = await WebAssembly.compile(built('translate.wasm'))
-const commands = json('commands.json'), common = json('common.json'), head = built('head.pch')
+const commands = json('commands.json'), common = json('common.json'), program = built('program.pch'), head = built('head.pch')
 
 export const sourceOf = (file) => fs.readFileSync(path.join(ROOT, file), 'utf8')
 
@@ -24,7 +24,7 @@ export const sourceOf = (file) => fs.readFileSync(path.join(ROOT, file), 'utf8')
 export function compile(file, source = sourceOf(file), more = {}) {
   const chapter = file.startsWith('docs/') ? file.split('/')[1] : file.split('/')[0]
   const { include, files } = json(`${chapter}.json`)
-  return compileKernel({ clang, translator, commands, head, files: new Files({ ...common, ...files }), include, path: file, source, ...more })
+  return compileKernel({ clang, translator, commands, program, head: file.startsWith('docs/') ? undefined : head, files: new Files({ ...common, ...files }), include, path: file, source, ...more })
 }
 
 const MODULE_AT = 1 << 16, STACK_END = 1 << 20, HEAP_AT = 1 << 20

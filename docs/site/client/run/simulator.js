@@ -9,15 +9,15 @@ const simulator = new Simulator()
 let users = 0
 let ready
 
-export async function use() {
+export async function use(ladder) {
   users += 1
   await (ready ??= keepFiles(withBase('/')))
-  if (users) simulator.load((message) => (progress.value = message))
+  if (users) simulator.load(ladder, (message) => (progress.value = message))
 }
 
 export function leave() {
   users -= 1
-  if (!users) simulator.close()
+  setTimeout(() => users || simulator.close()) // unless another editor opens in its place
 }
 
 export async function run(what, callbacks) {
