@@ -14,7 +14,7 @@ constexpr size_t kFewAddresses = 4;
 constexpr uint64_t kBusy = 1000;  // accesses between two looks; a loop that spins makes far more
 std::atomic<double> seconds_of_patience = 20;
 std::atomic<double> seconds_of_launch = 0;
-std::atomic<bool> one_was_ended = false;
+std::atomic<bool> one_was_ended = false, one_was_given_up = false;
 std::vector<tutorial::Asked> expected;
 
 std::mutex list_mutex;
@@ -96,7 +96,7 @@ void SpinWatch::look(Progress& progress, double now) {
     addresses_.insert(progress.address);
   }
   if (now - since_ <= patience()) return;
-  const std::string time = std::to_string(static_cast<int>(patience())) + " s ";
+  const std::string time = std::to_string(static_cast<int>(now - since_)) + " s ";
   progress.stop(has_accesses
                     ? "  this thread ran for " + time +
                           "at the same few addresses, while no other thread of its block can run\n"
@@ -107,6 +107,7 @@ void SpinWatch::look(Progress& progress, double now) {
                           "without an access to shared or global memory, and met no barrier\n"
                           "  likely: a loop does not end: look at its condition and its step\n",
                 turns_);
+  if (!one_was_given_up.exchange(true)) seconds_of_patience = patience() / 10;
 }
 
 // ---- Limits
@@ -116,6 +117,7 @@ double patience() {
 }
 void set_patience(double seconds) {
   seconds_of_patience = seconds;
+  one_was_given_up = false;
 }
 
 double launch_limit() {

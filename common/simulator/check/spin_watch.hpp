@@ -77,7 +77,7 @@ class SpinWatch {
   std::set<uintptr_t> addresses_;
 };
 
-double patience();  // seconds; 20
+double patience();  // seconds: 20, and a tenth of it once a thread was given up
 void set_patience(double seconds);
 
 /// How long a launch may take of one core's time: 0, no limit, or seconds. After one launch has

@@ -87,7 +87,8 @@ class RunningBlock {
   /// All 32 lanes come; the last one to come runs the operation over what each brought. Nothing in
   /// memory is ordered by it. `instruction`: where the lane's call returns to.
   virtual void matrix(const MatrixOperation& operation, void* part, const void* instruction) = 0;
-  /// Ends the running thread's launch if the watch says so.
+  /// Ends the running thread's launch if the watch says so. `instruction`: where the call returns
+  /// to.
   virtual void heed_watch(const void* instruction) = 0;
   /// Ends the block where no exception can be thrown, as in a signal handler: the running thread's
   /// stack is given up. SIGBUS stands for a misaligned access.

@@ -8,6 +8,7 @@
 
 #include "common/simulator/run/block.hpp"
 #include "common/simulator/world/pages.hpp"
+#include "common/simulator/world/threads.hpp"
 
 namespace simulator {
 namespace {
@@ -211,6 +212,7 @@ void __tsan_func_exit() {
 }
 // Of -fsanitize-coverage=trace-pc: a basic block of the program begins.
 void __sanitizer_cov_trace_pc() {
+  simulator::look_meanwhile();
   if (!simulator::heed.load(std::memory_order_relaxed)) return;
   simulator::Worker* worker = simulator::kernel_worker();
   if (worker == nullptr) return;

@@ -81,7 +81,7 @@ class Worker final : public RunningBlock {
   }
   /// When the watch says so, of a thread or of the whole launch.
   void heed_watch(const void* instruction) override {
-    if (progress.must_stop()) crash(kStopped, nullptr, instruction);
+    if (progress.must_stop()) crash(kStopped, nullptr, static_cast<const char*>(instruction) - 1);
   }
   /// For a function that no device code may call.
   [[noreturn]] void crash_in_exit(const void* instruction) { crash(kExit, nullptr, instruction); }

@@ -14,6 +14,7 @@ constexpr uintptr_t kNear = 2 * 4096;
 
 void Worker::crash(const Crash& crash) {
   crash_ = crash;
+  kernel_block = nullptr;  // what follows is no kernel's doing
   way_out_.leave();
 }
 
@@ -24,7 +25,6 @@ void Worker::crash_at_index(const char* array, int64_t index, const void* instru
 }
 
 void Worker::throw_crash() {
-  kernel_block = nullptr;
   fiber_->was_left();
   const SourcePlace line = source_place(crash_.instruction);
   std::string text = where_is(current_) + (line.line > 0 ? "  " + line_with_text(line) : "") + "\n";

@@ -37,6 +37,7 @@ class Pool {
     std::optional<double> limit;  // asked for only where a launch takes its time
     threads_.run(kLookEvery, [&] {
       if (!checks_are_on()) return;
+      const SimulatorScope scope;  // a page has but the thread that runs the kernel
       const std::lock_guard lock(mutex_);
       double seconds = 0;
       for (size_t i = 0; i < threads_.size(); ++i) {

@@ -28,4 +28,15 @@ class ThreadPool {
   std::unique_ptr<State> state_;
 };
 
+/// The work calls this often: where it has the only thread there is, that one looks meanwhile.
+#ifdef __wasm__
+extern constinit int calls_until_clock;
+void look_at_clock();
+inline void look_meanwhile() {
+  if (--calls_until_clock == 0) look_at_clock();
+}
+#else
+inline void look_meanwhile() {}
+#endif
+
 }  // namespace simulator

@@ -8,7 +8,7 @@ import { ROOT } from '../project.js'
 import { runnable } from './runnable.js'
 
 const show = (ladder) => JSON.parse(execFileSync('python3', ['common/tools/mistakes/mistakes.py', 'show', ladder], { cwd: ROOT, maxBuffer: 1 << 26 }))
-const isInPage = ({ file, check }) => /\/step\d+_\w+\.cu$/.test(file) && runnable(file) && check !== 'endless' // a page names no endless launch
+const isInPage = ({ file }) => /\/step\d+_\w+\.cu$/.test(file) && runnable(file)
 
 let known
 /** {'01': [{id, file, source, revelation, …}, …], …} */

@@ -65,6 +65,12 @@ export async function runInPage(browser, fail) {
     await tab.goto(`${host.origin}${base}docs/00_first_kernel.html`)
     const program = 'docs/first_kernel/first_kernel.cu'
     expect(program, await runInTab(tab, program), ['It ended with 0', 'y[999] = 1999; 0 are wrong', '1 launch; the checks found nothing.'])
+    const before = 'if (i < n)'
+    if (!text(program).includes(before)) fail(program, `has no "${before}"`)
+    if (KERNELS === 'all') // a thread is given up after 20 s
+      for (const [code, words] of [['while (true) {}', 'without an access'], ['while (atomicExch(y, 1.0f) != 0) {}', 'at the same few addresses']])
+        expect(code, await runInTab(tab, program, text(program).replace(before, `if (threadIdx.x == 7) ${code} ${before}`)),
+          ['It ended with', 'endless in saxpy, block (0,0) thread (7,0)  first_kernel.cu:18', 'this thread ran for 2', words])
     await tab.goto(`${host.origin}${base}${LADDERS.try.page}`)
     const [, own, printed] = text('docs/try.md').match(/<!-- from (\S+) -->[^]*?^```text\n([^]*?)^```/m)
     const asPrinted = await runInTab(tab, own)

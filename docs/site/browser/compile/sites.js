@@ -34,9 +34,23 @@ function arrayBefore(gap) {
   return scope + (length - gapName.length) + array
 }
 
+/** The lines, with a check in each loop that calls nothing (`while (true) {}`): the compiler puts none there. */
+function withChecks(lines) {
+  const open = [], silent = new Set()  // where they begin
+  lines.forEach((line, i) => {
+    if (/^\tloop\b/.test(line)) open.push({ begin: i, calls: false })
+    else if (/^\t(return_)?call/.test(line)) open.forEach(loop => { loop.calls = true })
+    else if (/^\tend_loop\b/.test(line)) {
+      const { begin, calls } = open.pop()
+      if (!calls) silent.add(begin)
+    }
+  })
+  return lines.flatMap((line, i) => silent.has(i) ? [line, '\tcall\t__sanitizer_cov_trace_pc'] : [line])
+}
+
 /** `first`: the first number, for a program of several modules. */
 export function addSites(text, first = 0) {
-  const lines = text.split('\n')
+  const lines = withChecks(text.split('\n'))
   const defined = new Set(), functions = new Set(), exported = new Set(), weak = new Set()
   for (const line of lines) {
     let m

@@ -63,6 +63,14 @@ test('each call that leaves the file, and what may trap, has a number of its own
   assert.match(out, /i32.const\t103\n\tglobal.set\tsimulator_site\n\tcall\t__tsan_write4/)
 })
 
+test('a loop that calls nothing is given a check', () => {
+  const loop = (inside) => `\t.loc\t1 4 1 # /x.cu:4:1\n\tloop\n${inside}\tbr\t0\n\tend_loop\n`
+  const call = /loop\n\ti32.const\t1\n.*\n\tcall\t__sanitizer_cov_trace_pc\n/
+  assert.match(addSites(loop('')).text, call)
+  assert.doesNotMatch(addSites(loop('\tcall\t__tsan_read4\n')).text, call)
+  assert.equal(addSites(loop(loop(''))).text.match(/call/g).length, 2)
+})
+
 test('tables tell shared arrays with their gaps, and functions whose address is taken', () => {
   const { text: out } = addSites(ASSEMBLER)
   const table = (name) => out.match(new RegExp(`\n${name}:\n((?:\t.int32\t.*\n)*)`))[1].trim().split('\n').map((row) => row.replace(/\s*\.int32\s/, ''))
