@@ -51,7 +51,7 @@ TEST_CASE(
   CHECK(std::abs(std::ranges::count(states, Kept::all) / double(states.size()) - 0.5) < 0.1);
 }
 
-TEST_CASE("a mask from a file, and masks that are refused") {
+TEST_CASE("a mask from a file, and masks that are refused", "[files]") {  // a page has none
   using Catch::Matchers::ContainsSubstring;
   using Catch::Matchers::MessageMatches;
   const std::string path =

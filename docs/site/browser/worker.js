@@ -121,7 +121,7 @@ async function run({ id, ladder: name, step, path, source }) {
   const output = outputOf((text) => say('output', { id, text }))
   const status = await runProgram({
     simulator,
-    words: [path.split('/').pop().replace(/\.\w+$/, '')],
+    words: [path.split('/').pop().replace(/\.\w+$/, ''), ...(tests ? ['~[files]'] : [])], // a page has none to write
     files: tree,
     environment: { TUTORIAL_STEP: step },
     modules: [{ module, first: 0 }, ...others],
