@@ -228,9 +228,24 @@ void Worker::resume(Stack& stack) {
   fiber_->resume();
 }
 
-/// Back to schedule(); returns when the fiber is resumed.
+/// Whom schedule() would resume next, if that is said in a word.
+Fiber* Worker::next_at_hand() {
+  if (fault_error_ != cudaSuccess) return nullptr;
+  if (next_ < thread_count_) return idle_stack().fiber.get();
+  if (ready_next_ == ready_.size() || late_warp_ != kNoWarp) return nullptr;
+  const int thread = next_ready();
+  select(thread);
+  return threads_[thread].stack->fiber.get();
+}
+
+/// Back to schedule(), or to the next thread; returns when the fiber is resumed.
 void Worker::suspend() {
-  fiber_->suspend();
+  Fiber* const own = fiber_;
+  Fiber* const next = Fiber::kPasses ? next_at_hand() : nullptr;
+  if (next == nullptr) return own->suspend();
+  if (next == own) return;  // its next thread, or it was woken meanwhile
+  fiber_ = next;
+  if constexpr (Fiber::kPasses) own->pass_to(*next);
 }
 
 /// A fiber's life: thread after thread.

@@ -128,6 +128,7 @@ class Worker final : public RunningBlock {
   bool run();
   bool schedule();
   void go_on(int thread);
+  Fiber* next_at_hand();
   void resume(Stack& stack);
   void suspend();
   void live_on(Stack& stack);

@@ -1,5 +1,5 @@
 // Fibers by JavaScript Promise Integration: a call of the page's that the machine itself can stop
-// and resume. Two imports stop whoever calls them; the page's side is
+// and resume. Three imports stop whoever calls them; the page's side is
 // docs/site/browser/run/fibers.js.
 #include "common/simulator/world/fiber.hpp"
 
@@ -35,6 +35,12 @@ void Fiber::resume() {
 void Fiber::suspend() {
   void* const stack = stack_pointer();
   fiber_suspend(&contexts_->body, kSuspended);
+  set_stack_pointer(stack);
+}
+void Fiber::pass_to(Fiber& next) {
+  the_running = &next.contexts_->body;
+  void* const stack = stack_pointer();
+  fiber_pass(&contexts_->body, &next.contexts_->body, next.contexts_->stack_end);
   set_stack_pointer(stack);
 }
 void Fiber::abandon() {

@@ -18,6 +18,9 @@ __attribute__((import_module("fibers"), import_name("resume"))) int fiber_resume
     FiberBody* fiber, uintptr_t stack_end);
 __attribute__((import_module("fibers"), import_name("suspend"))) void fiber_suspend(
     FiberBody* fiber, int why);
+__attribute__((import_module("fibers"), import_name("pass"))) void fiber_pass(FiberBody* from,
+                                                                              FiberBody* to,
+                                                                              uintptr_t stack_end);
 __attribute__((import_module("fibers"), import_name("abandon"))) void fiber_abandon(
     FiberBody* fiber);
 // machine.s

@@ -1,5 +1,5 @@
 // The page's side of common/simulator/world/wasm/fiber.cpp: functions that stop in their midst, by JavaScript Promise
-// Integration. Whoever calls `resume` or `suspend` stops until the promise that it gets is resolved.
+// Integration. Whoever calls `resume`, `suspend` or `pass` stops until the promise that it gets is resolved.
 
 const SUSPENDED = 0
 // What a process would get as a signal.
@@ -27,35 +27,41 @@ export class Fibers {
     this.#fail = fail
   }
 
+  /** Runs a fiber, from its beginning or from where it stopped; `giveBack` is told why it stops next. */
+  #run(address, stackEnd, giveBack) {
+    let fiber = this.#fibers.get(address)
+    if (fiber) {
+      fiber.giveBack = giveBack
+      fiber.goOn()
+      return
+    }
+    fiber = { giveBack, goOn: null }
+    this.#fibers.set(address, fiber)
+    // Later, for here it would be a call within that of another fiber.
+    queueMicrotask(() =>
+      this.#start(address, stackEnd).catch((error) => {
+        this.#fibers.delete(address)
+        if (isTrap(error)) fiber.giveBack(signalOf(error))
+        else this.#fail(error)
+      }),
+    )
+  }
+
   imports() {
+    const stops = (what) => new WebAssembly.Suspending((...words) => new Promise((goOn) => what(goOn, ...words)))
     return {
-      resume: new WebAssembly.Suspending(
-        (address, stackEnd) =>
-          new Promise((giveBack) => {
-            let fiber = this.#fibers.get(address)
-            if (fiber) {
-              fiber.giveBack = giveBack
-              fiber.goOn()
-              return
-            }
-            fiber = { giveBack, goOn: null }
-            this.#fibers.set(address, fiber)
-            this.#start(address, stackEnd).catch((error) => {
-              this.#fibers.delete(address)
-              if (isTrap(error)) fiber.giveBack(signalOf(error))
-              else this.#fail(error)
-            })
-          }),
-      ),
-      suspend: new WebAssembly.Suspending(
-        (address, why) =>
-          new Promise((goOn) => {
-            const fiber = this.#fibers.get(address)
-            fiber.goOn = goOn
-            if (why !== SUSPENDED) this.#fibers.delete(address)
-            fiber.giveBack(why)
-          }),
-      ),
+      resume: stops((giveBack, address, stackEnd) => this.#run(address, stackEnd, giveBack)),
+      suspend: stops((goOn, address, why) => {
+        const fiber = this.#fibers.get(address)
+        fiber.goOn = goOn
+        if (why !== SUSPENDED) this.#fibers.delete(address)
+        fiber.giveBack(why)
+      }),
+      pass: stops((goOn, from, to, stackEnd) => {
+        const fiber = this.#fibers.get(from)
+        fiber.goOn = goOn
+        this.#run(to, stackEnd, fiber.giveBack)
+      }),
       abandon: (address) => {
         this.#fibers.delete(address)
       },
