@@ -32,7 +32,7 @@ std::vector<Asked> kernels_ask(const Attention& a, const float*, StageWorkspace&
       {.kernel = "scale_mask_softmax_kernel",
        .loads = 12 * seen,
        .stores = 4 * a.B * a.NH * a.T * a.T},
-      {.kernel = "locate_kernel", .loads = 0, .stores = int64_t{sizeof(HeadPointers)} * a.B * a.NH},
+      {.kernel = "locate_kernel", .loads = 0, .stores = 48 * a.B * a.NH},
   };
   for (const Asked& by : masked_softmax_asks(a, {whole(a)})) asked.push_back(by);
   return asked;
