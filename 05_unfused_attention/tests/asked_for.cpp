@@ -26,8 +26,7 @@ TEST_CASE("every step's kernels ask for what their headers say", "[counts]") {
       // A page's pointers have 4 bytes.
       const int64_t narrow = (48 - int64_t{sizeof(HeadPointers)}) * a.heads();
       check_asked_for(step, [&](auto run) { return run(a, qkv.data(), workspace, out.data()); },
-                      {.more = wide ? 12 * a.heads() * a.T : 0},
-                      {.less = narrow, .more = narrow});
+                      {.more = wide ? 12 * a.heads() * a.T : 0}, {.less = narrow, .more = narrow});
     }
   }
 }
