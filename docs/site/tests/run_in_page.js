@@ -1,6 +1,6 @@
 // Steps compiled and run in the page by the real simulator, over a host that serves files and nothing else: the last step
-// of each road, or with KERNELS=all every one, with KERNELS=02 every one of 02; a mistake of each, others each day, or with
-// MISTAKES=all every one, with MISTAKES=02 every one of 02.
+// of two roads, and a planted mistake of two others, others each day. KERNELS=all and MISTAKES=all take every one,
+// KERNELS=02 and MISTAKES=02 every one of 02.
 import { execFileSync } from 'node:child_process'
 import { LADDERS } from '../browser/ladders.js'
 import { mistakes } from '../build/mistakes.js'
@@ -9,6 +9,8 @@ import { ROOT, text } from '../project.js'
 import { serve } from './static.js'
 
 const ROADS = Object.entries(LADDERS).filter(([, { tests }]) => tests)
+const DAY = Math.floor(Date.now() / 86_400_000)
+const isToday = (i) => (i + DAY) % 3 === 0
 const PATIENCE = 120_000 // ms, for the first run: it loads the compiler
 
 /** Opens a step's editor, puts other text there if one is given, runs it, and gives what the page shows. */
@@ -47,8 +49,8 @@ export async function runInPage(browser, fail) {
   }
   try {
     const { KERNELS } = process.env
-    for (const [ladder, { page }] of ROADS) {
-      if (KERNELS && ![ladder, 'all'].includes(KERNELS)) continue
+    for (const [i, [ladder, { page }]] of ROADS.entries()) {
+      if (KERNELS ? ![ladder, 'all'].includes(KERNELS) : !isToday(i)) continue
       await tab.goto(`${host.origin}${base}${page}`)
       for (const step of KERNELS ? roadSteps(ladder) : roadSteps(ladder).slice(-1))
         expect(step, await runInTab(tab, step), ['All is right', 'All tests passed'])
@@ -89,8 +91,6 @@ export async function runInPage(browser, fail) {
 
 // ---- Planted mistakes
 
-const EACH_DAY = 1 // without MISTAKES=all so many of each ladder, others each day
-
 const heard = (words, input) => execFileSync('python3', ['common/tools/mistakes/mistakes.py', 'heard', ...words], { cwd: ROOT, input })
 
 export async function mistakesInPage(browser, fail) {
@@ -99,12 +99,11 @@ export async function mistakesInPage(browser, fail) {
   const tab = await browser.newPage()
   let count = 0
   try {
-    for (const [ladder, { page }] of ROADS) {
+    const { MISTAKES } = process.env
+    for (const [i, [ladder, { page }]] of ROADS.entries()) {
+      if (MISTAKES ? ![ladder, 'all'].includes(MISTAKES) : !isToday(i + 1)) continue
       const all = mistakes()[ladder]
-      const day = Math.floor(Date.now() / 86_400_000)
-      const { MISTAKES } = process.env
-      if (MISTAKES && ![ladder, 'all'].includes(MISTAKES)) continue
-      const chosen = MISTAKES ? all : all.filter((_, i) => (i + day) % Math.ceil(all.length / EACH_DAY) === 0)
+      const chosen = MISTAKES ? all : [all[DAY % all.length]]
       await tab.goto(`${host.origin}${base}${page}`)
       for (const mistake of chosen) {
         const { said, report, seconds } = await runInTab(tab, mistake.file, mistake.source)
