@@ -25,7 +25,7 @@ int main(int argc, char** argv) try {
   const std::string no_chapter_05 = options.compares() ? why_no_chapter_05(shape) : "";
   const bool has_chapter_05 =
       options.compares() && no_chapter_05.empty() && shape.rows() * shape.HS > 0;
-  const int64_t bytes = any_shape::workspace_bytes(shape);
+  const int64_t bytes = options.compares() ? any_shape::workspace_bytes(shape) : 0;
   announce(table, shape,
            static_cast<double>(bytes) + (has_chapter_05 ? chapter_05_bytes(shape) : 0));
 

@@ -1,7 +1,8 @@
 // The page's side of the worker that compiles and runs.
 //
 //   to the worker:   {type: 'load', ladder: '01'}
-//                    {type: 'run', id, ladder: '01', step: 'coalesced', path: '01_naive_matmul/step2_coalesced.cu', source}
+//                    {type: 'run', id, ladder: '01', step: 'coalesced', path: '01_naive_matmul/step2_coalesced.cu', source,
+//                     profile: true for its profile, in place of the tests}
 //   from the worker: {type: 'progress', loaded, total, what}      bytes of all files together
 //                    {type: 'stage', id, name: 'translate' | 'compile' | 'run'}
 //                    {type: 'diagnostics', id, list: [{path, line, column, severity, message}]}   not in the output again
@@ -31,12 +32,12 @@ export class Simulator {
   }
 
   /** Gives {status, ran, seconds}; status is 'stopped' after stop(). One run at a time. */
-  run({ ladder, step, path, source }, { onStage, onDiagnostics, onOutput }) {
+  run(what, { onStage, onDiagnostics, onOutput }) {
     this.stop()
-    this.load(ladder)
+    this.load(what.ladder)
     return new Promise((resolve, reject) => {
       this.#run = { id: ++this.#runs, resolve, reject, onStage, onDiagnostics, onOutput, begun: performance.now() }
-      this.#worker.postMessage({ type: 'run', id: this.#run.id, ladder, step, path, source })
+      this.#worker.postMessage({ type: 'run', id: this.#run.id, ...what })
     })
   }
 

@@ -37,6 +37,9 @@ export const ladderOf = (name, path) =>
 export const headersOf = ({ folder }) => `${folder.split('/').pop()}.json`
 export const moduleOf = ({ folder }, name) => `${folder.split('/').pop()}.${name.replace(/\.\w+$/, '.wasm')}`
 
+/** The program that profiles a chapter's steps; it calls what its tests' module has. */
+export const programOf = (ladder) => (/^\d\d$/.test(ladder) ? `program_${ladder}.wasm` : null)
+
 // Each module of kernels numbers its source places from another number on; the learner's own from 0.
 const PLACES = 1 << 20
 export const firstPlace = ({ beside }, name) => PLACES * (beside.indexOf(name) + 1)

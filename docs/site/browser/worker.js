@@ -1,7 +1,7 @@
 // Translates, compiles and runs one kernel file; client.js says in which messages.
 import { compileKernel } from './compile/compile.js'
 import { Files } from './files.js'
-import { firstPlace, headersOf, ladderOf, moduleOf } from './ladders.js'
+import { firstPlace, headersOf, LADDERS, ladderOf, moduleOf, programOf } from './ladders.js'
 import { outputOf } from './run/output.js'
 import { runProgram } from './run/simulator.js'
 
@@ -82,14 +82,31 @@ function ladder(name, path) {
   return ladders.get(name)
 }
 
-async function run({ id, ladder: name, step, path, source }) {
+const programs = new Map()
+function program(name) {
+  if (!programs.has(name)) programs.set(name, Promise.all(['program.wasm', programOf(name)].map(wasm)))
+  return programs.get(name)
+}
+
+/** What is run: the ladder's tests of a step, its program that profiles the step, or the file itself. */
+async function runnable({ ladder: name, step, path, profile }) {
+  if (profile)
+    return {
+      words: [LADDERS[name].folder, '--profile', '--kernel', step],
+      environment: { TUTORIAL_CPU_REASON: 'which counts for the profile' }, // as ./learn profile says it
+      modules: (await program(name)).map((module) => ({ module, lacks: true })), // rows that a profile has not
+    }
+  const { tests } = await ladder(name, path)
+  const called = path.split('/').pop().replace(/\.\w+$/, '')
+  return { words: tests ? [called, '~[files]'] : [called], environment: { TUTORIAL_STEP: step }, modules: [] } // a page has none to write
+}
+
+async function run({ id, ladder: name, step, path, source, profile }) {
   const begun = performance.now()
   const done = (status, ran) => say('done', { id, status, ran, seconds: (performance.now() - begun) / 1000 })
-  const [{ clang, translator, commands, common, program, simulator }, { headers, tests, head, host, beside }] = await Promise.all([
-    load(),
-    ladder(name, path),
-  ])
-  const others = [...beside.filter(({ file }) => !path.endsWith(`/${file}`)), ...[tests, host].filter(Boolean).map((module) => ({ module }))]
+  const [{ clang, translator, commands, common, program, simulator }, { headers, tests, head, host, beside }, { words, environment, modules }] =
+    await Promise.all([load(), ladder(name, path), runnable({ ladder: name, step, path, profile })])
+  const others = [...beside.filter(({ file }) => !path.endsWith(`/${file}`)), ...[tests, host].filter(Boolean).map((module) => ({ module })), ...modules]
   const tree = new Files({ ...common, ...headers.files })
   const known = new Set(
     [simulator, ...others.map(({ module }) => module)].flatMap((module) =>
@@ -121,9 +138,9 @@ async function run({ id, ladder: name, step, path, source }) {
   const output = outputOf((text) => say('output', { id, text }))
   const status = await runProgram({
     simulator,
-    words: [path.split('/').pop().replace(/\.\w+$/, ''), ...(tests ? ['~[files]'] : [])], // a page has none to write
+    words,
     files: tree,
-    environment: { TUTORIAL_STEP: step },
+    environment,
     modules: [{ module, first: 0 }, ...others],
     write: output.write,
   }).catch((error) => {
@@ -141,6 +158,7 @@ self.addEventListener('message', async ({ data }) => {
   } catch (error) {
     loaded = undefined // a network that was away may be there again
     ladders.clear()
+    programs.clear()
     say('output', { id: data.id, text: `${error.message}\n` })
     say('done', { id: data.id, status: 2, ran: false, seconds: 0 })
   }

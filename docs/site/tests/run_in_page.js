@@ -1,7 +1,9 @@
 // Steps compiled and run in the page by the real simulator, over a host that serves files and nothing else: the last step
 // of two roads, and a planted mistake of two others, others each day. KERNELS=all and MISTAKES=all take every one,
 // KERNELS=02 and MISTAKES=02 every one of 02.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
 import { LADDERS } from '../browser/ladders.js'
 import { mistakes } from '../build/mistakes.js'
 import { steps } from '../build/steps.js'
@@ -14,7 +16,7 @@ const isToday = (i) => (i + DAY) % 3 === 0
 const PATIENCE = 120_000 // ms, for the first run: it loads the compiler
 
 /** Opens a step's editor, puts other text there if one is given, runs it, and gives what the page shows. */
-export async function runInTab(tab, file, source) {
+export async function runInTab(tab, file, source, button = 'Run') {
   const root = `[data-run="${file}"]`
   const find = (selector) => tab.waitForSelector(`${root} ${selector}`)
   if (!(await tab.$(`${root} .cm-content`))) {
@@ -27,8 +29,8 @@ export async function runInTab(tab, file, source) {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } })
     }, source)
   const began = performance.now()
-  await tab.$eval(`${root} .controls button:first-child`, (button) => button.click())
-  await tab.waitForFunction((root) => /^(All is right|Something is wrong|It did not run|It ended|Solved|Not yet)/.test(document.querySelector(`${root} .state`)?.textContent ?? ''),
+  await tab.$$eval(`${root} .controls button`, (buttons, name) => buttons.find(({ textContent }) => textContent === name).click(), button)
+  await tab.waitForFunction((root) => /^(All is right|The report is|Something is wrong|It did not run|It ended|Solved|Not yet)/.test(document.querySelector(`${root} .state`)?.textContent ?? ''),
     { timeout: PATIENCE, polling: 100 }, root)
   return {
     seconds: (performance.now() - began) / 1000,
@@ -37,7 +39,21 @@ export async function runInTab(tab, file, source) {
   }
 }
 
-const roadSteps = (ladder) => Object.entries(steps()).find(([folder]) => /^\d\d_\w+$/.test(folder) && folder.startsWith(ladder))[1].map(({ path }) => path)
+/** A step's profile, which is to be its program's, word for word, where ./learn test has built that. */
+async function profileInTab(tab, ladder, { path: file, name }, expect, fail) {
+  const profile = await runInTab(tab, file, undefined, 'Profile')
+  expect(`profile of ${file}`, profile, ['The report is the profile'])
+  const { folder } = LADDERS[ladder]
+  const program = path.join(ROOT, 'build/cpu', folder, folder)
+  if (!fs.existsSync(program)) return
+  const env = { ...process.env, TUTORIAL_CPU_REASON: 'which counts for the profile' }
+  const native = spawnSync(program, ['--profile', '--kernel', name], { cwd: ROOT, encoding: 'utf8', env }).stdout
+  if (profile.report !== native) fail(`profile of ${file}`, `says\n${profile.report}\nand natively\n${native}`)
+  const beside = await tab.$$eval(`[data-run="${file}"] .figures span`, (all) => all.length)
+  if (beside === 0 && native.includes(' sectors ')) fail(file, 'has no figures beside its lines')
+}
+
+const roadSteps = (ladder) => Object.entries(steps()).find(([folder]) => /^\d\d_\w+$/.test(folder) && folder.startsWith(ladder))[1]
 export async function runInPage(browser, fail) {
   const base = process.env.SITE_BASE ?? '/'
   const host = await serve(process.env.SITE_DIR, { base })
@@ -52,11 +68,13 @@ export async function runInPage(browser, fail) {
     for (const [i, [ladder, { page }]] of ROADS.entries()) {
       if (KERNELS ? ![ladder, 'all'].includes(KERNELS) : !isToday(i)) continue
       await tab.goto(`${host.origin}${base}${page}`)
-      for (const step of KERNELS ? roadSteps(ladder) : roadSteps(ladder).slice(-1))
-        expect(step, await runInTab(tab, step), ['All is right', 'All tests passed'])
+      for (const step of KERNELS ? roadSteps(ladder) : roadSteps(ladder).slice(-1)) {
+        expect(step.path, await runInTab(tab, step.path), ['All is right', 'All tests passed'])
+        await profileInTab(tab, ladder, step, expect, fail)
+      }
     }
     await tab.goto(`${host.origin}${base}${LADDERS['04'].page}`)
-    const file = roadSteps('04').at(-1)
+    const file = roadSteps('04').at(-1).path
     expect('a syntax error', await runInTab(tab, file, text(file).replace('const', 'cnost')), ['It did not run'])
     await tab.goto(`${host.origin}${base}docs/01_naive_matmul.html`)
     const kernel = '01_naive_matmul/step2_coalesced.cu', sum = 'sum += A[row * K + k]'

@@ -59,7 +59,7 @@ export class Loader {
   async load(modules) {
     const loaded = [],
       missing = new Set()
-    for (const module of modules) loaded.push(await this.#instantiate(module, missing))
+    for (const { module, lacks } of modules) loaded.push(await this.#instantiate(module, lacks ? new Set() : missing))
     for (const { addresses } of loaded)
       for (const [from, name, global] of addresses) {
         const known = this.#symbols.get(name)

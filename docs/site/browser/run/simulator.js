@@ -8,7 +8,8 @@ const encoder = new TextEncoder()
 /**
  * Runs `main` of the modules with these words and this environment.
  *   simulator  s.wasm, a WebAssembly.Module
- *   modules    in any order: {module, first}; `first` is the number of a kernel module's first place
+ *   modules    in any order: {module, first, lacks}; `first` is the number of a kernel module's first place; may it
+ *              lack functions, which it does not call?
  *   files      what a report reads lines from (Files)
  *   write      (stream, text), stream 1 or 2
  * Returns its exit status.
@@ -25,7 +26,7 @@ export async function runProgram({ simulator, modules, words, environment = {}, 
   loader.rename('free', '__wrap_free')
   loader.rename('exit', '__wrap_exit')
   const ordered = inOrder(modules)
-  const { loaded, missing } = await loader.load(ordered.map((each) => each.module))
+  const { loaded, missing } = await loader.load(ordered)
   if (missing.length > 0) throw new Error(`in no module: ${missing.join(' ')}`)
   ordered.forEach(({ first }, i) => {
     if (first !== undefined) addPlaces(exports, loaded[i], first)
@@ -44,13 +45,14 @@ export async function runProgram({ simulator, modules, words, environment = {}, 
   })
   new DataView(exports.memory.buffer).setUint32(list + 4 * words.length, 0, true)
   const mainOf = (each) => each.main ?? each.__main_argc_argv ?? each.__main_void // as the compiler calls it
-  const own = loaded.map((each) => mainOf(each.exports)).find(Boolean)
-  const main = own ?? mainOf(exports)
+  const program = loaded.findIndex((each) => mainOf(each.exports))
+  const main = mainOf(loaded[program]?.exports ?? exports)
   const status = await Promise.race([WebAssembly.promising(main)(words.length, list), failed]).catch((end) => {
     if (end instanceof Exit) return end.status
     throw end
   })
-  return own ? exports.simulator_end_program(status) : status
+  const isLearners = ordered[program]?.first !== undefined
+  return isLearners ? exports.simulator_end_program(status) : status
 }
 
 /** Those whose functions another one calls come before it. */

@@ -4,8 +4,8 @@ import { cpp } from '@codemirror/lang-cpp'
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language'
 import { lintGutter, setDiagnostics } from '@codemirror/lint'
 import { search, searchKeymap } from '@codemirror/search'
-import { EditorState, Prec, StateEffect, StateField } from '@codemirror/state'
-import { Decoration, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
+import { EditorState, Prec, RangeSet, StateEffect, StateField } from '@codemirror/state'
+import { Decoration, EditorView, gutter, GutterMarker, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { minimalSetup } from 'codemirror'
 
@@ -33,6 +33,28 @@ const marks = StateField.define({
   provide: (field) => EditorView.decorations.from(field),
 })
 
+const showFigures = StateEffect.define() // [{ line, text, all }]
+class Figures extends GutterMarker {
+  constructor({ text, all }) {
+    super()
+    Object.assign(this, { text, all })
+  }
+  toDOM() {
+    return Object.assign(document.createElement('span'), { textContent: this.text, title: this.all.join('\n') })
+  }
+}
+/** Beside the lines, until one is edited: then they would be another file's. */
+const figures = StateField.define({
+  create: () => RangeSet.empty,
+  update(set, change) {
+    if (change.docChanged) set = RangeSet.empty
+    for (const effect of change.effects) {
+      if (effect.is(showFigures)) set = RangeSet.of(effect.value.map((each) => new Figures(each).range(change.state.doc.line(each.line).from)))
+    }
+    return set
+  },
+})
+
 export function openEditor(parent, { text, label, onChange, onRun }) {
   const run = () => {
     onRun()
@@ -47,6 +69,7 @@ export function openEditor(parent, { text, label, onChange, onRun }) {
     syntaxHighlighting(colours),
     lintGutter(),
     marks,
+    [figures, gutter({ class: 'figures', markers: (view) => view.state.field(figures) })],
     EditorState.tabSize.of(2),
     EditorView.contentAttributes.of({ 'aria-label': label }),
     EditorView.updateListener.of((update) => update.docChanged && onChange(update.state.doc.toString())),
@@ -70,6 +93,10 @@ export function openEditor(parent, { text, label, onChange, onRun }) {
       const there = numbers.filter((each) => each >= 1 && each <= lines())
       const shown = there.slice(0, 1).map((each) => EditorView.scrollIntoView(view.state.doc.line(each).from, { y: 'center' }))
       view.dispatch({ effects: [markLines.of(there.sort((a, b) => a - b)), ...shown] })
+    },
+    /** Writes figures beside lines. */
+    annotate(list) {
+      view.dispatch({ effects: showFigures.of(list.filter(({ line }) => line <= lines()).sort((a, b) => a.line - b.line)) })
     },
     diagnose(list) {
       const severity = (word) => (/error/.test(word) ? 'error' : /warning/.test(word) ? 'warning' : 'info')
