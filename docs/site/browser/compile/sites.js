@@ -1,6 +1,7 @@
 // A pass over the assembler text of a kernel file. Code has no addresses in WebAssembly, so a call cannot say where it
 // comes from: before each call that leaves the file, and before what may trap, the pass sets the global
-// `simulator_site` to a number, another for each, as return addresses are. Tables at the end tell the simulator what
+// `simulator_site` to a number, as return addresses are: one for all copies that the compiler made of a call, of which the
+// lanes of a warp may have run different ones. Tables at the end tell the simulator what
 // they mean (common/simulator/world/wasm/program.cpp):
 //
 //   simulator_sites       {file, line} of each number, from the first on
@@ -20,7 +21,7 @@ export function placeOf(comment) {
     if (!(line > 0)) continue
     const place = [file, Number(line)]
     if (!isLibrary(file)) return place
-    first ??= place
+    if (!first || first[0].includes('/simulator/include/')) first = place
   }
   return first
 }
@@ -62,22 +63,25 @@ export function addSites(text, first = 0) {
 
   const sites = [['', 0]], sizes = new Map(), taken = new Set(), out = []
   const calls = new Map()  // of functions elsewhere, each with its first place
-  let place = sites[0], longer = 0
-  const setSite = () => {
-    out.push(`\ti32.const\t${first + sites.length}`, '\tglobal.set\tsimulator_site')
-    sites.push(place)
+  let place = sites[0], at = '', longer = 0
+  const numbers = new Map()
+  const setSite = instruction => {
+    const key = at + instruction
+    if (!numbers.has(key)) numbers.set(key, sites.push(place) - 1)
+    out.push(`\ti32.const\t${first + numbers.get(key)}`, '\tglobal.set\tsimulator_site')
   }
   for (let line of lines) {
     let m
     if (line.startsWith('\t.loc\t')) {
-      place = placeOf(line.slice(line.indexOf('#') + 1)) ?? place
+      at = line.slice(line.indexOf('#') + 1)
+      place = placeOf(at) ?? place
     } else if ((m = /^\tcall\t(\S+)/.exec(line))) {
       if (!defined.has(m[1])) {
-        setSite()
+        setSite(line)
         if (!calls.has(m[1])) calls.set(m[1], place)
       }
     } else if (mayTrap.test(line)) {
-      setSite()
+      setSite(line)
     } else if ((m = /^(\t\.asciz\t"'[^"\[]*\S)(\[\d+\][^"]*'")$/.exec(line))) {
       line = `${m[1]} ${m[2]}`  // an array's type in a report, as GCC writes it: 'float [16]'
       longer = 1

@@ -63,6 +63,12 @@ test('each call that leaves the file, and what may trap, has a number of its own
   assert.match(out, /i32.const\t103\n\tglobal.set\tsimulator_site\n\tcall\t__tsan_write4/)
 })
 
+test('copies of a call, as of an unrolled loop, have one number', () => {
+  const call = (column) => `\t.loc\t1 3 ${column} # /x.cu:3:${column}\n\tcall\t__tsan_read4\n`
+  const { count } = addSites(call(5) + call(9) + call(5))
+  assert.equal(count, 3) // none, and two
+})
+
 test('a loop that calls nothing is given a check', () => {
   const loop = (inside) => `\t.loc\t1 4 1 # /x.cu:4:1\n\tloop\n${inside}\tbr\t0\n\tend_loop\n`
   const call = /loop\n\ti32.const\t1\n.*\n\tcall\t__sanitizer_cov_trace_pc\n/
