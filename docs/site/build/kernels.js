@@ -74,7 +74,9 @@ function bundles() {
     const include = includeFolders(chapter)
     const headers = headersOf(chapter, include)
     headers.filter((file) => file.startsWith('common/')).forEach((file) => common.add(file))
-    of[chapter] = { include: include.map((folder) => `/${folder}`), files: texts(headers.filter((file) => !file.startsWith('common/'))) }
+    const beside = Object.values(LADDERS).filter(({ folder }) => folder === chapter).flatMap(({ folder, beside }) => beside.map((name) => `${folder}/${name}`))
+    const own = [...headers.filter((file) => !file.startsWith('common/')), ...beside] // of what is called, a report shows lines
+    of[chapter] = { include: include.map((folder) => `/${folder}`), files: texts(own) }
   }
   // The compiler wants to see them beside head.pch and program.pch. Of what each chapter makes from templates the costly part is in it, too.
   const program = read('common/browser/one_for_all.hpp') + '#include <cuda_runtime.h>\n'

@@ -1,8 +1,8 @@
 // A pass over the assembler text of a kernel file. Code has no addresses in WebAssembly, so a call cannot say where it
 // comes from: before each call that leaves the file, and before what may trap, the pass sets the global
-// `simulator_site` to a number, as return addresses are: one for all copies that the compiler made of a call, of which the
-// lanes of a warp may have run different ones. Tables at the end tell the simulator what
-// they mean (common/simulator/world/wasm/program.cpp):
+// `simulator_site` to a number, another for each, as return addresses are. It says, too, where a function is entered and
+// left: a profile tells by that which lanes are behind. Tables at the end tell the simulator what the numbers mean
+// (common/simulator/world/wasm/program.cpp):
 //
 //   simulator_sites       {file, line} of each number, from the first on
 //   simulator_site_count  how many these are
@@ -63,25 +63,22 @@ export function addSites(text, first = 0) {
 
   const sites = [['', 0]], sizes = new Map(), taken = new Set(), out = []
   const calls = new Map()  // of functions elsewhere, each with its first place
-  let place = sites[0], at = '', longer = 0
-  const numbers = new Map()
-  const setSite = instruction => {
-    const key = at + instruction
-    if (!numbers.has(key)) numbers.set(key, sites.push(place) - 1)
-    out.push(`\ti32.const\t${first + numbers.get(key)}`, '\tglobal.set\tsimulator_site')
+  let place = sites[0], longer = 0
+  const setSite = () => {
+    out.push(`\ti32.const\t${first + sites.length}`, '\tglobal.set\tsimulator_site')
+    sites.push(place)
   }
   for (let line of lines) {
     let m
     if (line.startsWith('\t.loc\t')) {
-      at = line.slice(line.indexOf('#') + 1)
-      place = placeOf(at) ?? place
+      place = placeOf(line.slice(line.indexOf('#') + 1)) ?? place
     } else if ((m = /^\tcall\t(\S+)/.exec(line))) {
       if (!defined.has(m[1])) {
-        setSite(line)
+        setSite()
         if (!calls.has(m[1])) calls.set(m[1], place)
       }
     } else if (mayTrap.test(line)) {
-      setSite(line)
+      setSite()
     } else if ((m = /^(\t\.asciz\t"'[^"\[]*\S)(\[\d+\][^"]*'")$/.exec(line))) {
       line = `${m[1]} ${m[2]}`  // an array's type in a report, as GCC writes it: 'float [16]'
       longer = 1
@@ -90,8 +87,10 @@ export function addSites(text, first = 0) {
       if (longer) line = `\t.size\t${m[1]}, ${sizes.get(m[1])}`
       longer = 0
     }
+    if (/^\t(return|end_function)\b/.test(line)) out.push('\tcall\t__tsan_func_exit')
     if ((m = /(\S+?)@(?:GOT@)?TBREL/.exec(line) ?? /^\t\.int32\t([^\s@+]+)/.exec(line)) && functions.has(m[1])) taken.add(m[1])
     out.push(line)
+    if (line.startsWith('# %bb.0:')) out.push('\ti32.const\t0', '\tcall\t__tsan_func_entry')
   }
 
   const variables = []
@@ -114,7 +113,7 @@ export function addSites(text, first = 0) {
       `\t.size\t${at}, ${new TextEncoder().encode(name).length + 1}`)
 
   const globals = ['simulator_site', '__stack_pointer'].filter(name => !text.includes(`\t.globaltype\t${name},`))
-  out.unshift(...globals.map(name => `\t.globaltype\t${name}, i32`))
+  out.unshift('\t.functype\t__tsan_func_entry (i32) -> ()', '\t.functype\t__tsan_func_exit () -> ()', ...globals.map(name => `\t.globaltype\t${name}, i32`))
   return { text: out.join('\n') + '\n', count: sites.length, calls,
           exports: [...exported].filter(name => defined.has(name) && !weak.has(name)) }
 }
