@@ -94,9 +94,11 @@ export function openEditor(parent, { text, label, onChange, onRun }) {
       const shown = there.slice(0, 1).map((each) => EditorView.scrollIntoView(view.state.doc.line(each).from, { y: 'center' }))
       view.dispatch({ effects: [markLines.of(there.sort((a, b) => a - b)), ...shown] })
     },
-    /** Writes figures beside lines. */
+    /** Writes figures beside lines, and shows the first one. */
     annotate(list) {
-      view.dispatch({ effects: showFigures.of(list.filter(({ line }) => line <= lines()).sort((a, b) => a.line - b.line)) })
+      const there = list.filter(({ line }) => line <= lines()).sort((a, b) => a.line - b.line)
+      const shown = there.slice(0, 1).map(({ line }) => EditorView.scrollIntoView(view.state.doc.line(line).from, { y: 'center' }))
+      view.dispatch({ effects: [showFigures.of(there), ...shown] })
     },
     diagnose(list) {
       const severity = (word) => (/error/.test(word) ? 'error' : /warning/.test(word) ? 'warning' : 'info')

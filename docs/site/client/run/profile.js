@@ -1,6 +1,6 @@
 // What a profile says of each line (common/program/source_profile.cpp), out of its text.
 
-const ROW = /^(load|store|atomic|shared load|shared store|shared atomic) .* ([\d.]+) (sectors|passes) /
+const ROW = /^(?:load|store|atomic|shared load|shared store|shared atomic) .* ([\d.]+) (sectors|passes) /
 
 /** [{ line, text, all }] of the file's lines that have figures: in short, and their rows as they stand in the report. */
 export function profiledLines(report, name) {
@@ -22,6 +22,6 @@ export function profiledLines(report, name) {
 }
 
 function inShort(row) {
-  const [, kind, each, unit] = ROW.exec(row) ?? []
-  return kind ? `${kind.replace('shared ', '')} ${each} ${unit}` : row.startsWith('▲') ? '▲' : ''
+  const [, each, unit] = ROW.exec(row) ?? []
+  return each ? `${each} ${unit}` : row.startsWith('▲') ? '▲' : ''
 }
