@@ -6,8 +6,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { exercises, mine } from '../build/exercises.js'
 import { ROOT, text } from '../project.js'
-import { serve } from './static.js'
-import { runInTab } from './run_in_page.js'
+import { runInTab, withTab } from './in_tab.js'
 
 const EACH_DAY = 1
 
@@ -27,7 +26,7 @@ function difference(report, wanted) {
   return `in the page\n${here.slice(at, at + 3).join('\n')}\nand natively\n${there.slice(at, at + 3).join('\n')}`
 }
 
-async function tryOne(tab, exercise, fail) {
+export async function tryExercise(tab, exercise, fail) {
   const run = async (name, source, ending) => {
     const { said, report, seconds } = await runInTab(tab, mine(exercise), source)
     const page = comparable(report, 'mine'), wanted = native(exercise, name)
@@ -91,26 +90,20 @@ async function marks(tab, exercise, visit, fail) {
 }
 
 export async function exercisesInPage(browser, fail) {
-  const base = process.env.SITE_BASE ?? '/'
-  const host = await serve(process.env.SITE_DIR, { base })
   const day = Math.floor(Date.now() / 86_400_000)
   const all = exercises()
   const every = Math.ceil(all.length / EACH_DAY)
   const chosen = process.env.EXERCISES === 'all' ? all : all.filter((_, i) => (i + day) % every === 0)
-  const tab = await browser.newPage()
-  const visit = (address) => tab.goto(`${host.origin}${base}${address}`, { waitUntil: 'networkidle0' })
-  try {
+  await withTab(browser, async (tab, open) => {
+    const visit = (address) => open(address, { waitUntil: 'networkidle0' })
     for (const [i, exercise] of chosen.entries()) {
       await visit(`${exercise.folder}/task.html`)
       if (i === 0) await helps(tab, exercise, visit, fail)
-      await tryOne(tab, exercise, fail)
+      await tryExercise(tab, exercise, fail)
     }
     await marks(tab, chosen[0], visit, fail)
     await visit('02_tiled_matmul/exercises/2_transpose/task.html')
     await overBudget(tab, fail)
-  } finally {
-    await tab.close()
-    await host.close()
-  }
+  })
   return `${chosen.length} exercises in the page`
 }
