@@ -6,6 +6,7 @@ import { mistakes } from '../build/mistakes.js'
 import { steps } from '../build/steps.js'
 import { ROOT, text } from '../project.js'
 import { expectInTab, runInTab, withTab } from './in_tab.js'
+import { comparable, difference, mistakeNatively } from './native.js'
 
 const ROADS = Object.entries(LADDERS).filter(([, { tests }]) => tests)
 const DAY = Math.floor(Date.now() / 86_400_000)
@@ -59,15 +60,19 @@ export async function runInPage(browser, fail) {
 
 const heard = (words, input) => execFileSync('python3', ['common/tools/mistakes/mistakes.py', 'heard', ...words], { cwd: ROOT, input })
 
+/** Gives whether the whole report is that of the native program: 'same' or 'different', '' where there is none. */
 export async function tryMistake(tab, ladder, mistake, fail) {
   const { said, report, seconds } = await runInTab(tab, mistake.file, mistake.source)
   const wrong = said.includes('Something is wrong') ? heard([ladder, mistake.id], report).toString().trim() : `the page says "${said}"`
   if (wrong) fail(`${ladder}/${mistake.id}`, `${wrong}\n${report}`)
-  console.log(`  ${wrong ? 'WRONG' : 'ok   '} ${seconds.toFixed(1)} s  ${ladder}/${mistake.id}`)
+  const there = await mistakeNatively(ladder, mistake)
+  const [page, native] = [report, there ?? report].map(comparable)
+  console.log(`  ${wrong ? 'WRONG' : 'ok   '} ${seconds.toFixed(1)} s  ${ladder}/${mistake.id}${page === native ? '' : `, ${difference(page, native)}`}`)
+  return there === null ? '' : page === native ? 'same' : 'different'
 }
 
 export async function mistakesInPage(browser, fail) {
-  let count = 0
+  const found = []
   await withTab(browser, async (tab, visit) => {
     const { MISTAKES } = process.env
     for (const [i, [ladder, { page }]] of ROADS.entries()) {
@@ -75,9 +80,9 @@ export async function mistakesInPage(browser, fail) {
       const all = mistakes()[ladder]
       const chosen = MISTAKES ? all : [all[DAY % all.length]]
       await visit(page)
-      for (const mistake of chosen) await tryMistake(tab, ladder, mistake, fail)
-      count += chosen.length
+      for (const mistake of chosen) found.push(await tryMistake(tab, ladder, mistake, fail))
     }
   })
-  return `${count} mistakes in the page`
+  const [compared, same] = [found.filter(Boolean), found.filter((each) => each === 'same')]
+  return `${found.length} mistakes in the page${compared.length ? `; ${same.length} of ${compared.length} reports are the native ones` : ''}`
 }
