@@ -21,9 +21,18 @@ endif()
 # sanitizers' own libraries, defines the functions called. (So the option must not reach the linker.)
 # -Werror=attribute-warning: a kernel that is called without <<<…>>>. -Wno-psabi: a note on CUtensorMap, which is
 # aligned to 64 bytes, as a parameter.
-set(tutorial_kernel_options -fsanitize=thread,alignment,bounds,object-size -fsanitize-coverage=trace-pc
-  -fno-reorder-blocks -fno-tree-sra -Wno-unknown-pragmas -Wno-psabi -fstack-clash-protection -Wno-tsan -O1 -g -gdwarf-4
-  -Werror=attribute-warning -D__CUDACC__ -D__CUDA_ARCH__=900 CACHE INTERNAL "")
+set(tutorial_kernel_options -fsanitize-coverage=trace-pc -Wno-unknown-pragmas -Wno-psabi -O1 -g -gdwarf-4
+  -Werror=attribute-warning -D__CUDACC__ -D__CUDA_ARCH__=900)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # as a page has it: docs/site/browser/compile/flags.js says what for
+  list(APPEND tutorial_kernel_options -fsanitize=thread,alignment,array-bounds,object-size
+    -mllvm=-tsan-instrument-func-entry-exit=0 -mllvm=-tsan-instrument-read-before-write
+    -mllvm=-pragma-unroll-threshold=0 -mllvm=-unroll-threshold=0
+    -fno-finite-loops -fno-delete-null-pointer-checks -Wno-pass-failed -Wno-deprecated-volatile)
+else()
+  list(APPEND tutorial_kernel_options -fsanitize=thread,alignment,bounds,object-size -fno-reorder-blocks -fno-tree-sra
+    -fstack-clash-protection -Wno-tsan)
+endif()
+set(tutorial_kernel_options ${tutorial_kernel_options} CACHE INTERNAL "")
 
 # Headers that many sources include, compiled once for all that are compiled with the same options: <target> with
 # what follows OPTIONS, and what follows HEADERS. A target reuses them by tutorial_reuse_headers(), a translated .cu
@@ -53,7 +62,7 @@ function(tutorial_prepend_headers target source headers)
     add_dependencies(${target} ${headers})
     get_source_file_property(options "${source}" COMPILE_OPTIONS)
     set_source_files_properties("${source}" PROPERTIES
-      COMPILE_OPTIONS "-include;${${headers}_file};${options}" OBJECT_DEPENDS "${${headers}_file}.gch")
+      COMPILE_OPTIONS "-include;${${headers}_file};${options}" OBJECT_DEPENDS "${${headers}_file}${CMAKE_PCH_EXTENSION}")
   endif()
 endfunction()
 

@@ -105,7 +105,7 @@ class BriefReporter : public Catch::StreamingReporterBase {
 
  private:
   void say(const std::string& line) {
-    m_stream << line << '\n';
+    m_stream << line << std::endl;  // what the simulator tells next, on stderr, stands below it
     ++lines_;
   }
 

@@ -27,9 +27,14 @@ namespace {
     worker->trace->access(worker->current(), worker->call_before(instruction), access, where,
                           bytes);
   };
+  const auto end_here = [&] {
+    worker->crash(SIGSEGV, reinterpret_cast<const void*>(at),
+                  static_cast<const char*>(instruction) - 1);
+  };
   if (at - worker->device < kDeviceSpan) {
     if (worker->trace) note(is_store ? Access::store : Access::load, at);
     if (worker->checks) worker->checks->global_access(at, bytes, kind, instruction);
+    if (!kIsFenced && (is_closed(at) || is_closed(at + bytes - 1))) end_here();
   } else if (worker->is_shared(at)) {
     if (worker->trace) note(is_store ? Access::shared_store : Access::shared_load, at);
     if (worker->checks) worker->checks->shared_access(at, bytes, kind, instruction);
@@ -44,9 +49,7 @@ namespace {
     } else if (worker->checks) {
       worker->checks->foreign_access(at, bytes, kind, instruction);
     }
-    if (!kIsFenced && !(is_mapped(at) && is_mapped(at + bytes - 1)))
-      worker->crash(SIGSEGV, reinterpret_cast<const void*>(at),
-                    static_cast<const char*>(instruction) - 1);
+    if (!kIsFenced && !(is_mapped(at) && is_mapped(at + bytes - 1))) end_here();
   }
 }
 

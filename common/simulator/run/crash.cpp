@@ -10,6 +10,13 @@ namespace {
 // A stack grows by touching the memory just below where it has come to (-fstack-clash-protection).
 constexpr uintptr_t kNear = 2 * 4096;
 
+/// As GCC writes it: Clang has 'float[16]'.
+std::string with_space(std::string array) {
+  const size_t at = array.find('[');
+  if (at != array.npos && array[at - 1] != ' ') array.insert(at, " ");
+  return array;
+}
+
 }  // namespace
 
 void Worker::crash(const Crash& crash) {
@@ -44,7 +51,7 @@ void Worker::throw_crash() {
            "its size\n";
   } else if (crash_.signal == kIndex) {
     text = "bounds in " + text + "  index " + std::to_string(crash_index_) +
-           " is outside an array " + crash_array_ +
+           " is outside an array " + with_space(crash_array_) +
            "\n  likely: a loop or a guard goes beyond the array's size\n";
   } else if (crash_.signal == SIGFPE) {
     text = "arithmetic in " + text + "  an integer was divided by zero\n";

@@ -46,6 +46,9 @@ void unmap_pages(void* begin, size_t bytes) {
 bool is_mapped(uintptr_t address) {
   return msync(reinterpret_cast<void*>(address / kPage * kPage), 1, MS_ASYNC) == 0;
 }
+bool is_closed(uintptr_t) {
+  return false;
+}
 
 bool open_pages(void* begin, size_t bytes) {
   return mprotect(begin, bytes, PROT_READ | PROT_WRITE) == 0;

@@ -30,6 +30,8 @@ void unmap_pages(void* begin, size_t bytes);
 
 /// Does anything lie at this address of the process?
 bool is_mapped(uintptr_t address);
+/// Is it in closed pages? Only asked where nothing else would notice (kIsFenced).
+bool is_closed(uintptr_t address);
 
 /// From now on they may be touched; false where there is too little memory.
 bool open_pages(void* begin, size_t bytes);

@@ -57,11 +57,16 @@ def need_node():
         die(f"the site needs {' and '.join(missing)}: on Debian `apt-get install nodejs npm`; elsewhere nodejs.org")
 
 
-def find_chromium():
-    for name in [os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"]:
-        if name and shutil.which(name):
-            return shutil.which(name)
-    return die("--check needs Chromium: on Debian `apt-get install chromium`; CHROMIUM=PATH names another one")
+def find_browser(variable, *names):
+    return next(filter(None, map(shutil.which, [os.environ.get(variable, ""), *names])), None)
+
+
+def find_browsers():
+    """As the tests ask for them; Firefox only where there is one."""
+    chromium = find_browser("CHROMIUM", "chromium", "chromium-browser", "google-chrome")
+    if not chromium:
+        die("--check needs Chromium: on Debian `apt-get install chromium`; CHROMIUM=PATH names another one")
+    return {"CHROMIUM": chromium, "FIREFOX": find_browser("FIREFOX", "firefox-esr", "firefox") or ""}
 
 
 def installed():
@@ -149,13 +154,13 @@ def wait_for(port, serving):
     die("the site is not served; the reason stands above")
 
 
-def check(port, chromium):
+def check(port, browsers):
     """Runs the browser tests on the site, while it is served."""
     words, env = preview(port)
     with subprocess.Popen(words, cwd=SITE, env=env, stdout=sys.stderr) as serving:
         try:
             wait_for(port, serving)
-            return run("npm", "run", "--silent", "check", CHROMIUM=chromium, SITE_DIR=str(OUT),
+            return run("npm", "run", "--silent", "check", **browsers, SITE_DIR=str(OUT),
                        SITE_URL=f"http://localhost:{port}")
         finally:
             serving.terminate()
@@ -191,7 +196,7 @@ def main():
     if words.base != "/" and not words.build:
         die("--base is for a site that another host serves: use it with --build")
     need_node()
-    chromium = find_chromium() if words.check else None
+    browsers = find_browsers() if words.check else None
     port = None if words.build else free_port(words.port)  # a port that is taken is said at once
     install()
     build_simulator(words.check)
@@ -200,7 +205,7 @@ def main():
         die(reason) if words.build or words.check else say(reason)
     build(words.base)
     if words.check:
-        sys.exit(check(port, chromium))
+        sys.exit(check(port, browsers))
     if port:
         serve(port)
 

@@ -1,4 +1,4 @@
-// Chromium without a window, and pages that note what goes wrong on them.
+// Chromium and Firefox without a window, and pages that note what goes wrong on them.
 import fs from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -13,6 +13,8 @@ export const launch = () =>
     // In a container there is no sandbox for root, and little shared memory.
     args: ['--disable-gpu', '--disable-dev-shm-usage', ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])],
   })
+
+export const launchFirefox = () => puppeteer.launch({ browser: 'firefox', executablePath: process.env.FIREFOX })
 
 /** A tab that fills `problems` with console errors, failed requests and requests to other hosts, and sums up what a
  * page loads without its pictures. */

@@ -1,10 +1,11 @@
-// Opens the built site in headless Chromium. `./learn docs --check` builds and serves it, and sets SITE_URL, SITE_DIR and
-// CHROMIUM. Names of parts on the command line choose those.
+// Opens the built site in headless Chromium. `./learn docs --check` builds and serves it, and sets SITE_URL, SITE_DIR,
+// CHROMIUM and FIREFOX. Names of parts on the command line choose those.
 import { launch } from './browser.js'
 import { editAndRun } from './edit_and_run.js'
 import { everyPage } from './every_page.js'
 import { exercisesInPage } from './exercises_in_page.js'
 import { figures } from './figures.js'
+import { inFirefox } from './in_firefox.js'
 import { keyboard } from './keyboard.js'
 import { mistakesInPage, runInPage } from './run_in_page.js'
 
@@ -21,7 +22,7 @@ const problems = []
 const fail = (where, reason) => problems.push(`${where}: ${reason}`)
 const browser = await launch()
 try {
-  const parts = [notFound, keyboard, figures, editAndRun, runInPage, mistakesInPage, exercisesInPage, everyPage]
+  const parts = [notFound, keyboard, figures, editAndRun, runInPage, mistakesInPage, exercisesInPage, inFirefox, everyPage]
   for (const part of parts.filter(({ name }) => process.argv.length < 3 || process.argv.includes(name))) {
     const start = Date.now()
     try {

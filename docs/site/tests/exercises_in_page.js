@@ -1,36 +1,22 @@
 // Exercises in the page by the real simulator: as shipped each fails, solved each passes, in the words of its program
 // where ./learn test has built that. One of them, another each day, or with EXERCISES=all every one. Of the first its hints,
 // our lines and marks, too; and a budget that is not kept.
-import { spawnSync } from 'node:child_process'
-import fs from 'node:fs'
 import path from 'node:path'
 import { exercises, mine } from '../build/exercises.js'
 import { ROOT, text } from '../project.js'
-import { serve } from './static.js'
-import { runInTab } from './run_in_page.js'
+import { runInTab, withTab } from './in_tab.js'
+import { comparable, difference, saidNatively } from './native.js'
 
 const EACH_DAY = 1
 
-/** What two runs may say differently: which device they had, and the file's name. */
-const comparable = (report, name) => report.replace(/^device: .*\n/m, '').replaceAll(`${name}.cu`, 'mine.cu')
-
 /** What an exercise's program says, skeleton or solution; null where it is not built. */
-function native({ folder }, name) {
-  const program = path.join(ROOT, 'build/cpu', folder, name)
-  return fs.existsSync(program) ? comparable(spawnSync(program, { cwd: ROOT, encoding: 'utf8' }).stdout, name) : null
-}
+const native = ({ folder }, name) => saidNatively(path.join(ROOT, 'build/cpu', folder, name))
 
-/** The first line that differs. */
-function difference(report, wanted) {
-  const [here, there] = [report, wanted].map((each) => each.split('\n'))
-  const at = here.findIndex((line, i) => line !== there[i])
-  return `in the page\n${here.slice(at, at + 3).join('\n')}\nand natively\n${there.slice(at, at + 3).join('\n')}`
-}
-
-async function tryOne(tab, exercise, fail) {
+export async function tryExercise(tab, exercise, fail) {
   const run = async (name, source, ending) => {
     const { said, report, seconds } = await runInTab(tab, mine(exercise), source)
-    const page = comparable(report, 'mine'), wanted = native(exercise, name)
+    const there = await native(exercise, name)
+    const page = comparable(report), wanted = there && comparable(there).replaceAll(`${name}.cu`, 'mine.cu')
     if (!said.startsWith(ending)) fail(exercise.name, `its ${name} says "${said}" and\n${report}`)
     else if (wanted !== null && page !== wanted) fail(exercise.name, `its ${name} says ${difference(page, wanted)}`)
     console.log(`  ${exercise.name}, ${name}: ${seconds.toFixed(1)} s${wanted === null ? ', not built to compare with' : ''}`)
@@ -91,26 +77,20 @@ async function marks(tab, exercise, visit, fail) {
 }
 
 export async function exercisesInPage(browser, fail) {
-  const base = process.env.SITE_BASE ?? '/'
-  const host = await serve(process.env.SITE_DIR, { base })
   const day = Math.floor(Date.now() / 86_400_000)
   const all = exercises()
   const every = Math.ceil(all.length / EACH_DAY)
   const chosen = process.env.EXERCISES === 'all' ? all : all.filter((_, i) => (i + day) % every === 0)
-  const tab = await browser.newPage()
-  const visit = (address) => tab.goto(`${host.origin}${base}${address}`, { waitUntil: 'networkidle0' })
-  try {
+  await withTab(browser, async (tab, open) => {
+    const visit = (address) => open(address, { waitUntil: 'networkidle0' })
     for (const [i, exercise] of chosen.entries()) {
       await visit(`${exercise.folder}/task.html`)
       if (i === 0) await helps(tab, exercise, visit, fail)
-      await tryOne(tab, exercise, fail)
+      await tryExercise(tab, exercise, fail)
     }
     await marks(tab, chosen[0], visit, fail)
     await visit('02_tiled_matmul/exercises/2_transpose/task.html')
     await overBudget(tab, fail)
-  } finally {
-    await tab.close()
-    await host.close()
-  }
+  })
   return `${chosen.length} exercises in the page`
 }

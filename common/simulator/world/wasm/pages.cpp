@@ -1,6 +1,7 @@
-// The machine's memory has no pages that could be closed: who may touch what is the checks' matter.
+// The machine's memory has no pages that could be closed: which would be is noted, and each access looks.
 #include "common/simulator/world/pages.hpp"
 
+#include <bitset>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,17 @@ constexpr size_t kMachinePage = 65536;
 std::multimap<size_t, unsigned char*>& unused() {
   static auto& the_pages = *new std::multimap<size_t, unsigned char*>;
   return the_pages;
+}
+
+using Pages = std::bitset<(uint64_t{1} << 32) / kPage>;
+Pages& closed() {
+  static auto& the_pages = *new Pages;
+  return the_pages;
+}
+void note(void* begin, size_t bytes, bool is_closed) {
+  const uintptr_t first = reinterpret_cast<uintptr_t>(begin) / kPage;
+  for (size_t page = 0; page < (bytes + kPage - 1) / kPage; ++page)
+    closed().set(first + page, is_closed);
 }
 
 unsigned char* map(size_t bytes, const char* what) {
@@ -42,20 +54,30 @@ unsigned char* map_pages(size_t bytes, const char* what) {
   return map(bytes, what);
 }
 unsigned char* map_closed_pages(size_t bytes, const char* what) {
-  return map(bytes, what);
+  unsigned char* const pages = map(bytes, what);
+  note(pages, bytes, true);
+  return pages;
 }
 void unmap_pages(void* begin, size_t bytes) {
+  note(begin, bytes, false);
   unused().emplace(bytes, static_cast<unsigned char*>(begin));
 }
 bool is_mapped(uintptr_t address) {
   return address >= kMachinePage && address / kMachinePage < __builtin_wasm_memory_size(0);
 }
-bool open_pages(void*, size_t) {
+bool is_closed(uintptr_t address) {
+  return closed()[address / kPage];
+}
+bool open_pages(void* begin, size_t bytes) {
+  note(begin, bytes, false);
   return true;
 }
-void close_pages(void*, size_t) {}
+void close_pages(void* begin, size_t bytes) {
+  note(begin, bytes, true);
+}
 void empty_pages(void* begin, size_t bytes) {
   std::memset(begin, 0, bytes);
+  close_pages(begin, bytes);
 }
 
 }  // namespace simulator

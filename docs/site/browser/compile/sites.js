@@ -63,12 +63,12 @@ export function addSites(text, first = 0) {
 
   const sites = [['', 0]], sizes = new Map(), taken = new Set(), out = []
   const calls = new Map()  // of functions elsewhere, each with its first place
-  let place = sites[0], longer = 0
+  let place = sites[0]
   const setSite = () => {
     out.push(`\ti32.const\t${first + sites.length}`, '\tglobal.set\tsimulator_site')
     sites.push(place)
   }
-  for (let line of lines) {
+  for (const line of lines) {
     let m
     if (line.startsWith('\t.loc\t')) {
       place = placeOf(line.slice(line.indexOf('#') + 1)) ?? place
@@ -79,13 +79,8 @@ export function addSites(text, first = 0) {
       }
     } else if (mayTrap.test(line)) {
       setSite()
-    } else if ((m = /^(\t\.asciz\t"'[^"\[]*\S)(\[\d+\][^"]*'")$/.exec(line))) {
-      line = `${m[1]} ${m[2]}`  // an array's type in a report, as GCC writes it: 'float [16]'
-      longer = 1
     } else if ((m = /^\t\.size\t(\S+), (\d+)/.exec(line))) {
-      sizes.set(m[1], Number(m[2]) + longer)
-      if (longer) line = `\t.size\t${m[1]}, ${sizes.get(m[1])}`
-      longer = 0
+      sizes.set(m[1], Number(m[2]))
     }
     if (/^\t(return|end_function)\b/.test(line)) out.push('\tcall\t__tsan_func_exit')
     if ((m = /(\S+?)@(?:GOT@)?TBREL/.exec(line) ?? /^\t\.int32\t([^\s@+]+)/.exec(line)) && functions.has(m[1])) taken.add(m[1])

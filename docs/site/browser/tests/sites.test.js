@@ -47,9 +47,6 @@ _ZZ1kvE22simulator_gap_after_As:
 \t.size\t_ZZ1kvE22simulator_gap_after_As, 256
 _ZZ1kvE5plain:
 \t.size\t_ZZ1kvE5plain, 4
-.Ltype:
-\t.asciz\t"'float[4][8]'"
-\t.size\t.Ltype, 18
 `
 
 test('each call that leaves the file, and what may trap, has a number of its own', () => {
@@ -82,10 +79,6 @@ test('tables tell shared arrays with their gaps, and functions whose address is 
   const functions = table('simulator_functions')
   assert.equal(functions.length, 4)
   assert.equal(named(functions[1]), 'inner')
-})
-
-test("an array's type is written as natively", () => {
-  assert.match(addSites(ASSEMBLER).text, /\.asciz\t"'float \[4\]\[8\]'"\n\t\.size\t\.Ltype, 19\n/)
 })
 
 test('a message names the line and the column that the learner wrote', () => {
