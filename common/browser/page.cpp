@@ -1,4 +1,7 @@
 // What only a page's simulator has.
+#include <catch2/reporters/catch_reporter_event_listener.hpp>
+#include <catch2/reporters/catch_reporter_registrars.hpp>
+
 #include "common/simulator/api/last_words.hpp"
 #include "common/simulator/units/matrix.hpp"
 #include "common/testing/program_run.hpp"
@@ -7,6 +10,23 @@
 std::optional<int> tutorial::run_as_program(int, char**) {
   return std::nullopt;
 }
+
+/// The page shows how many tests have passed while others run.
+__attribute__((import_module("page"), import_name("passed"))) void tell_passed(int tests);
+
+namespace {
+class PassedListener : public Catch::EventListenerBase {
+ public:
+  using EventListenerBase::EventListenerBase;
+  void testCaseEnded(const Catch::TestCaseStats& stats) override {
+    if (stats.totals.assertions.allOk()) tell_passed(++passed_);
+  }
+
+ private:
+  int passed_ = 0;
+};
+CATCH_REGISTER_LISTENER(PassedListener)
+}  // namespace
 
 /// All of the simulator is linked here; a program has what it uses, and pays for no more.
 extern "C" __attribute__((export_name("simulator_has_matrix_operations"))) void

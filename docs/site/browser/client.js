@@ -4,7 +4,7 @@
 //                    {type: 'run', id, ladder: '01', step: 'coalesced', path: '01_naive_matmul/step2_coalesced.cu', source,
 //                     profile: true for its profile, in place of the tests}
 //   from the worker: {type: 'progress', loaded, total, what}      bytes of all files together
-//                    {type: 'stage', id, name: 'translate' | 'compile' | 'run'}
+//                    {type: 'stage', id, name: 'translate' | 'compile' | 'run', passed}    how many tests have by now
 //                    {type: 'diagnostics', id, list: [{path, line, column, severity, message}]}   not in the output again
 //                    {type: 'output', id, text}                    as it comes
 //                    {type: 'done', id, status, ran, seconds}      status as a program's: 0 when all is right; did it run?
@@ -59,7 +59,7 @@ export class Simulator {
     if (message.type === 'progress') return this.#onProgress(message)
     const run = this.#run
     if (message.id !== run?.id) return
-    if (message.type === 'stage') run.onStage(message.name)
+    if (message.type === 'stage') run.onStage(message.name, message.passed)
     else if (message.type === 'diagnostics') run.onDiagnostics(message.list)
     else if (message.type === 'output') run.onOutput(message.text)
     else if (message.type === 'done') {

@@ -143,6 +143,7 @@ async function run({ id, ladder: name, step, path, source, profile }) {
     environment,
     modules: [{ module, first: 0 }, ...others],
     write: output.write,
+    passed: (tests) => say('stage', { id, name: 'run', passed: tests }),
   }).catch((error) => {
     if (!(error instanceof WebAssembly.RuntimeError || error instanceof RangeError)) throw error
     output.write(2, `The program crashed, outside of a kernel: ${error.message}.\n`)

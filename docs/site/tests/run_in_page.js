@@ -7,7 +7,7 @@ import { mistakes } from '../build/mistakes.js'
 import { steps } from '../build/steps.js'
 import { ROOT, text } from '../project.js'
 import { expectInTab, runInTab, withTab } from './in_tab.js'
-import { comparable, difference, mistakeNatively } from './native.js'
+import { comparable, difference, mistakeNatively, saidNatively } from './native.js'
 
 const ROADS = Object.entries(LADDERS).filter(([, { tests }]) => tests)
 const DAY = Math.floor(Date.now() / 86_400_000)

@@ -12,12 +12,13 @@ const encoder = new TextEncoder()
  *              lack functions, which it does not call?
  *   files      what a report reads lines from (Files)
  *   write      (stream, text), stream 1 or 2
+ *   passed     (tests), how many have by now
  * Returns its exit status.
  */
-export async function runProgram({ simulator, modules, words, environment = {}, files, write }) {
+export async function runProgram({ simulator, modules, words, environment = {}, files, write, passed = () => {} }) {
   const wasi = wasiOf(simulator, { words, environment, files, write })
   const fibers = new Fibers()
-  const { exports } = await WebAssembly.instantiate(simulator, { wasi_snapshot_preview1: wasi.imports, fibers: fibers.imports() })
+  const { exports } = await WebAssembly.instantiate(simulator, { wasi_snapshot_preview1: wasi.imports, fibers: fibers.imports(), page: { passed } })
   wasi.use(exports.memory)
   const failed = new Promise((_, reject) => fibers.use(exports, reject))
   exports._initialize()
