@@ -97,8 +97,10 @@ export async function mistakesInPage(browser, fail) {
       if (MISTAKES ? ![ladder, 'all'].includes(MISTAKES) : !isToday(i + 1)) continue
       const all = mistakes()[ladder]
       const chosen = MISTAKES ? all : [all[DAY % all.length]]
-      await visit(page)
-      for (const mistake of chosen) found.push(await tryMistake(tab, ladder, mistake, fail))
+      for (const [number, mistake] of chosen.entries()) {
+        if (number % 5 === 0) await visit(page) // a browser is slow to give back the memory of runs
+        found.push(await tryMistake(tab, ladder, mistake, fail))
+      }
     }
   })
   const [compared, same] = [found.filter(Boolean), found.filter((each) => each === 'same')]
