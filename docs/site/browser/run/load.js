@@ -54,12 +54,19 @@ export class Loader {
   /**
    * Instantiates modules in their order: a call finds the functions of the modules before, an address those of all. (A
    * call through JavaScript would not do: no fiber could stop below it.) Then their static variables are initialised.
-   * Returns, for each, {exports, begin, bytes}, and what is in none of them.
+   * They lie one behind the other: the simulator notes for each byte from the first `__shared__` array to the last whose it
+   * is. Returns, for each, {exports, begin, bytes}, and what is in none of them.
    */
   async load(modules) {
     const loaded = [],
       missing = new Set()
-    for (const { module, lacks } of modules) loaded.push(await this.#instantiate(module, lacks ? new Set() : missing))
+    const all = modules.map(({ module, lacks }) => ({ module, missing: lacks ? new Set() : missing, need: needs(module) }))
+    let free = this.#simulator.malloc(all.reduce((sum, { need }) => sum + need.bytes + need.alignment, 0))
+    for (const { module, missing, need } of all) {
+      const begin = Math.ceil(free / need.alignment) * need.alignment
+      loaded.push(await this.#instantiate(module, missing, need, begin))
+      free = begin + need.bytes
+    }
     for (const { addresses } of loaded)
       for (const [from, name, global] of addresses) {
         const known = this.#symbols.get(name)
@@ -71,10 +78,8 @@ export class Loader {
     return { loaded, missing: [...missing] }
   }
 
-  async #instantiate(module, missing) {
-    const s = this.#simulator,
-      need = needs(module)
-    const begin = Math.ceil(s.malloc(need.bytes + need.alignment) / need.alignment) * need.alignment
+  async #instantiate(module, missing, need, begin) {
+    const s = this.#simulator
     new Uint8Array(s.memory.buffer, begin, need.bytes).fill(0)
     const tableBegin = s.__indirect_function_table.grow(need.functions)
     const constant = (value) => new WebAssembly.Global({ value: 'i32' }, value)
