@@ -79,6 +79,8 @@ inline constexpr int64_t COLS_OF_WARPGROUP = 64;
 int64_t parts_of_threads(const Bf16Product& product, int multiprocessors);
 int64_t parts_of_mma(const Bf16Product& product, int multiprocessors);
 int64_t parts_of_warpgroup(const Bf16Product& product, int multiprocessors);
+/// Whether step 5 takes a ring of fewer stages, so that a multiprocessor has several blocks.
+bool takes_small_rings(const Bf16Product& product, int multiprocessors);
 
 /// What by_shape takes.
 enum class Way { transposed, clusters, warpgroups, tensor_cores, hopper };

@@ -17,31 +17,37 @@ constexpr int64_t FEW_FOR_WARPGROUP = 64;    // … step 5 is faster than part h
 constexpr int64_t MOST_FOR_WARPGROUP = 128;  // … where all tiles of C run at one time
 constexpr int64_t FEW_FOR_TRANSPOSED = 32;   // … on other GPUs: not measured, an estimate
 
-/// As many parts as give each multiprocessor `halves` / 2 blocks, in which K is cut in whole steps.
-int64_t parts_of(const Bf16Product& product, int64_t tiles, int64_t halves, int64_t most,
-                 int multiprocessors) {
-  if (tiles == 0) return 1;
-  const int64_t wanted = halves * multiprocessors / (2 * tiles);
+/// `wanted` parts, if K has so many that are not too short.
+int64_t parts_of(const Bf16Product& product, int64_t wanted, int64_t most) {
   return std::max<int64_t>(1, std::min({wanted, most, product.K / LEAST_DEPTH}));
 }
 
 int64_t tiles_of(const Bf16Product& product, int64_t rows, int64_t cols) {
-  return ceil_div(product.M, rows) * ceil_div(product.N, cols);
+  return std::max<int64_t>(1, ceil_div(product.M, rows) * ceil_div(product.N, cols));
 }
 
 }  // namespace
 
+// At most six blocks a multiprocessor, or one and a half. A warpgroup's are one, or about two
+// smaller ones.
 int64_t parts_of_threads(const Bf16Product& product, int multiprocessors) {
   const int64_t tiles = tiles_of(product, rows_of_threads(product.M), COLS_OF_THREADS);
-  return parts_of(product, tiles, 12, MOST_OF_THREADS, multiprocessors);
+  return parts_of(product, 6 * multiprocessors / tiles, MOST_OF_THREADS);
 }
 int64_t parts_of_mma(const Bf16Product& product, int multiprocessors) {
   const int64_t tiles = tiles_of(product, ROWS_OF_MMA, COLS_OF_MMA);
-  return parts_of(product, tiles, 3, MOST_PARTS, multiprocessors);
+  return parts_of(product, 3 * multiprocessors / (2 * tiles), MOST_PARTS);
 }
 int64_t parts_of_warpgroup(const Bf16Product& product, int multiprocessors) {
   const int64_t tiles = tiles_of(product, rows_of_warpgroup(product.M), COLS_OF_WARPGROUP);
-  return parts_of(product, tiles, 2, MOST_PARTS, multiprocessors);
+  const int64_t wanted = takes_small_rings(product, multiprocessors)
+                             ? (2 * multiprocessors + tiles / 2) / tiles
+                             : multiprocessors / tiles;
+  return parts_of(product, wanted, MOST_PARTS);
+}
+bool takes_small_rings(const Bf16Product& product, int multiprocessors) {
+  const int64_t rows = rows_of_warpgroup(product.M);
+  return rows == 32 || (rows == 64 && tiles_of(product, rows, COLS_OF_WARPGROUP) > multiprocessors);
 }
 
 Way way_of(const Bf16Product& product, bool aligned, int capability, int multiprocessors) {

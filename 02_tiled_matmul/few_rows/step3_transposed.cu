@@ -8,8 +8,6 @@
 // workspace       4·S·M·N bytes for the parts
 // shared memory   72 KB a block: four stages of 64 rows of B and 64 columns of A
 // block           128 threads for 16 × 128 elements of C and a part of K
-// long diff       another kernel: part tensor_cores' step 4 with the operands' places changed; the
-//                 parts of K are step 2's
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/mma.cuh"

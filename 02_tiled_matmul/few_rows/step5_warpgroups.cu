@@ -4,7 +4,7 @@
 // FLOP            2·M·N·K, and (S − 1)·M·N for S parts
 // global memory   2·(M·K + K·N) + E·M·N bytes for up to 128 rows
 // asked for       loads 2·K·(M·⌈N/64⌉ + N·⌈M/ROWS⌉) bytes, stores E·M·N bytes
-// shared memory   96 KB a block, or 192 KB with 128 rows: stages of 12, 16 or 24 KB
+// shared memory   48, 96 or 192 KB a block: stages of 12, 16 or 24 KB
 // block           160 threads for ROWS × 64 elements of C and a part of K: ROWS is 32, 64 or 128
 // long diff       another kernel: part hopper's step 4 with the operands' places changed; the
 //                 clusters are step 4's
@@ -28,15 +28,13 @@ using hopper::map_of, hopper::warpgroup_number;
 constexpr int BN = COLS_OF_WARPGROUP, BK = 64;
 constexpr int THREADS = WARPGROUP + 32;  // who multiplies, and the producer's warp
 
-template <int ROWS_>
+/// What follows from a block's rows of C and the stages of its ring.
+template <int ROWS_, int STAGES_>
 struct Shape {
-  static constexpr int ROWS = ROWS_;
+  static constexpr int ROWS = ROWS_, STAGES = STAGES_;
   struct Tiles {
     bf16 B[BK * BN], A[ROWS * BK];
   };
-  // Two blocks a multiprocessor; but of the largest tile one, with as many stages.
-  static constexpr int BYTES_OF_STAGES = (ROWS == 128 ? 192 : 96) * 1024;
-  static constexpr int STAGES = BYTES_OF_STAGES / sizeof(Tiles);
   using BlockSums = Sums<ROWS, BN>;
   struct Shared {
     Tiles tiles[STAGES];
@@ -121,15 +119,14 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <class S>
-void launch(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
-            cudaStream_t stream) {
+void launch(const Bf16Product& product, const bf16* A, const bf16* B, Output C, int64_t count,
+            int64_t depth_of_part, cudaStream_t stream) {
   const int64_t M = product.M, N = product.N, K = product.K;
-  const CUtensorMap A_map = map_of(A, M, K, static_cast<int>(std::min<int64_t>(M, S::ROWS)), BK),
-                    B_map = map_of(B, K, N, BK, BN);
-  const int64_t count = parts_of_warpgroup(product, multiprocessors());
+  const int rows = static_cast<int>(std::min<int64_t>(M, S::ROWS));
+  const CUtensorMap A_map = map_of(A, M, K, rows, BK), B_map = map_of(B, K, N, BK, BN);
   const int64_t tiles = ceil_div(M, S::ROWS) * ceil_div(N, BN);
   const int m = static_cast<int>(M), n = static_cast<int>(N), k = static_cast<int>(K);
-  const int depth = static_cast<int>(depth_of_parts(K, count, BK));
+  const int depth = static_cast<int>(depth_of_part);
   std::visit(
       [&]<class Out>(Out* to) {
         const auto kernel = warpgroups_kernel<S, Out>;
@@ -147,13 +144,17 @@ void warpgroups(const Bf16Product& product, const bf16* A, const bf16* B, Output
   hopper::require_sm_90a("warpgroups");
   if (!hopper::tma_takes(product, A, B, C))
     return tensor_cores::by_shape(product, A, B, C, workspace, stream);
+  const int64_t count = parts_of_warpgroup(product, multiprocessors());
+  const int64_t depth = depth_of_parts(product.K, count, BK);
+  const bool is_small = takes_small_rings(product, multiprocessors());
+  const auto launch_shape = [&]<class S>(S) { launch<S>(product, A, B, C, count, depth, stream); };
   switch (rows_of_warpgroup(product.M)) {
     case 32:
-      return launch<Shape<32>>(product, A, B, C, stream);
+      return launch_shape(Shape<32, 4>());
     case 64:
-      return launch<Shape<64>>(product, A, B, C, stream);
+      return is_small ? launch_shape(Shape<64, 3>()) : launch_shape(Shape<64, 6>());
     default:
-      return launch<Shape<128>>(product, A, B, C, stream);
+      return launch_shape(Shape<128, 8>());
   }
 }
 

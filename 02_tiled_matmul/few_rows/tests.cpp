@@ -86,8 +86,10 @@ TEST_CASE("few rows: every step gives NaN for 0 times infinity, and infinity for
 TEST_CASE("few rows: every step is right with many rows, and on a small device") {
   const auto step = EACH_STEP(steps);
   check_shape(step, {150, 136, 264});
+  check_shape(step, {60, 64, 2120});  // a ring's stages several times
   const FewMultiprocessors few(2);
   check_shape(step, {20, 264, 520});
+  check_shape(step, {40, 72, 2120});  // … of a ring with a stage more
 }
 
 TEST_CASE("few rows: K is cut where C has too few tiles for all multiprocessors") {
@@ -104,8 +106,11 @@ TEST_CASE("few rows: K is cut where C has too few tiles for all multiprocessors"
   CHECK(parts_of_mma({8, 128, 512}, SMS) == 2);
   CHECK(parts_of_mma({8, 4096, 4096}, 1) == 1);  // whatever the device
   CHECK(parts_of_warpgroup({64, 4096, 4096}, SMS) == 2);
-  CHECK(parts_of_warpgroup({64, 11008, 4096}, SMS) == 1);
-  CHECK(parts_of_mma({0, 128, 4096}, SMS) == 1);
+  CHECK(parts_of_warpgroup({32, 4096, 4096}, SMS) == 4);
+  CHECK(parts_of_warpgroup({64, 11008, 4096}, SMS) == 2);
+  CHECK(parts_of_warpgroup({64, 50304, 768}, SMS) == 1);
+  CHECK(parts_of_warpgroup({128, 4096, 4096}, SMS) == 2);
+  CHECK(parts_of_mma({8, 0, 4096}, SMS) >= 1);
 }
 
 TEST_CASE("few rows: by_shape goes the way that rows and the device allow") {
