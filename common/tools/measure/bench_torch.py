@@ -253,7 +253,7 @@ def attention_backward(o):
 
 ROUTINES = {  # by the chapter or part whose table they stand beside
     **dict.fromkeys(["01", "02", "02/faster", "02/any_shape"], matmul),
-    **dict.fromkeys(["02/tensor_cores", "02/hopper"], matmul_bf16),
+    **dict.fromkeys(["02/tensor_cores", "02/hopper", "02/few_rows"], matmul_bf16),
     **dict.fromkeys(["03", "03/block_lists"], masked_bmm),
     "03/nearest": nearest,
     **dict.fromkeys(["04", "04/long_rows"], softmax),
