@@ -5,7 +5,6 @@
 #include <cmath>
 #include <string>
 
-#include "common/testing/asked_for.hpp"
 #include "common/testing/program_run.hpp"
 #include "few_rows/few_rows.hpp"
 #include "tensor_cores/tests/check_step.hpp"
@@ -14,7 +13,7 @@ namespace tutorial::tiled_matmul::few_rows {
 namespace {
 
 using tensor_cores::bf16_values, tensor_cores::Shape, tensor_cores::Offsets;
-using tensor_cores::check_step_in_two_streams;
+using tensor_cores::check_step_asks, tensor_cores::check_step_in_two_streams;
 
 constexpr int SMS = 132;  // of an H100 or H200, and of the simulator
 
@@ -161,25 +160,9 @@ TEST_CASE("few rows: every step stays in its stream, and two launches share noth
 
 TEST_CASE("few rows: every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
-  for (const auto& [M, N, K] : {Shape{1, 128, 64},
-                                {4, 136, 600},
-                                {8, 264, 1032},
-                                {20, 72, 520},
-                                {130, 40, 72},
-                                {5, 7, 9}}) {
-    CAPTURE(step.name, M, N, K);
-    const DeviceBuffer<bf16> a(narrowed<bf16>(bf16_values({M, K}, 1)));
-    const DeviceBuffer<bf16> b(narrowed<bf16>(bf16_values({K, N}, 2)));
-    DeviceBuffer<float> c(M * N);
-    DeviceBuffer<bf16> narrow_c(M * N);
-    DeviceBuffer<std::byte> memory(workspace_bytes({M, N, K}, a.data(), b.data()));
-    const Bf16Product product = {M, N, K};
-    for (Output C : {Output(c.data()), Output(narrow_c.data())})
-      for (Workspace workspace : {workspace_in(memory), Workspace()})
-        check_asked_for(step, [&](auto run) {
-          return run(product, a.data(), b.data(), C, workspace, nullptr);
-        });
-  }
+  for (const Shape& shape :
+       {Shape{1, 128, 64}, {4, 136, 600}, {8, 264, 1032}, {20, 72, 520}, {130, 40, 72}, {5, 7, 9}})
+    check_step_asks(step, shape, workspace_bytes);
 }
 
 TEST_CASE("few rows: the program checks every step, and finds one wrong element", "[program]") {

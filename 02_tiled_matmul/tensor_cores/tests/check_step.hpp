@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/measure/row_major_blas.hpp"
+#include "common/testing/asked_for.hpp"
 #include "common/testing/testing.hpp"
 #include "common/testing/two_streams.hpp"
 #include "tensor_cores/tensor_cores.hpp"
@@ -72,6 +73,24 @@ inline void check_step_in_two_streams(const Step<Launcher>& step, Shape shape,
   };
   check_in_two_streams<float>(M * N, bytes, launch);
   check_in_two_streams<bf16>(M * N, bytes, launch);
+}
+
+/// For both types of C, with a workspace and without: what the step asks global memory for is what
+/// its entry says.
+inline void check_step_asks(const Step<Launcher>& step, Shape shape,
+                            WorkspaceBytes* bytes_of = workspace_bytes) {
+  const auto [M, N, K] = shape;
+  CAPTURE(step.name, M, N, K);
+  const DeviceBuffer<bf16> a(narrowed<bf16>(bf16_values({M, K}, 1)));
+  const DeviceBuffer<bf16> b(narrowed<bf16>(bf16_values({K, N}, 2)));
+  DeviceBuffer<float> c(M * N);
+  DeviceBuffer<bf16> narrow_c(M * N);
+  DeviceBuffer<std::byte> memory(bytes_of({M, N, K}, a.data(), b.data()));
+  const Bf16Product product = {M, N, K};
+  for (Output C : {Output(c.data()), Output(narrow_c.data())})
+    for (Workspace workspace : {workspace_in(memory), Workspace()})
+      check_asked_for(
+          step, [&](auto run) { return run(product, a.data(), b.data(), C, workspace, nullptr); });
 }
 
 /// The vendor's product, as a launcher, in the default stream.

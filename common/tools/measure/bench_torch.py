@@ -32,6 +32,7 @@ def options(words):
     parser.add_argument("--mask", default="causal")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--tf32", action="store_true")
+    parser.add_argument("--bf16-out", action="store_true", help="torch.mm gives bf16 in any case")
     parser.add_argument("--kernel", action="append", help="which of our steps the program runs: nothing to do with this")
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--csv")
