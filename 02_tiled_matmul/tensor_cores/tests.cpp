@@ -4,7 +4,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "common/testing/asked_for.hpp"
 #include "common/testing/program_run.hpp"
 #include "tensor_cores/operands.hpp"
 #include "tensor_cores/tests/check_step.hpp"
@@ -184,26 +183,14 @@ TEST_CASE("tensor cores: small_tiles and by_shape are right with large tiles", "
 TEST_CASE("tensor cores: every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
   if (is_too_large_here(step)) return;
-  for (const auto& [M, N, K] : {Shape{128, 256, 64},
-                                {136, 264, 72},
-                                {130, 70, 45},
-                                {20, 20, 132},
-                                {1, 130, 7},
-                                {129, 136, 9},
-                                {129, 130, 16}}) {
-    CAPTURE(step.name, M, N, K);
-    const DeviceBuffer<bf16> a(narrowed<bf16>(bf16_values({M, K}, 1)));
-    const DeviceBuffer<bf16> b(narrowed<bf16>(bf16_values({K, N}, 2)));
-    DeviceBuffer<float> c(M * N);
-    DeviceBuffer<bf16> narrow_c(M * N);
-    DeviceBuffer<std::byte> memory(workspace_bytes({M, N, K}, a.data(), b.data()));
-    const Bf16Product product = {M, N, K};
-    for (Output C : {Output(c.data()), Output(narrow_c.data())})
-      for (Workspace workspace : {workspace_in(memory), Workspace()})
-        check_asked_for(step, [&](auto run) {
-          return run(product, a.data(), b.data(), C, workspace, nullptr);
-        });
-  }
+  for (const Shape& shape : {Shape{128, 256, 64},
+                             {136, 264, 72},
+                             {130, 70, 45},
+                             {20, 20, 132},
+                             {1, 130, 7},
+                             {129, 136, 9},
+                             {129, 130, 16}})
+    check_step_asks(step, shape);
 }
 
 TEST_CASE("tensor cores: the program checks every step, and finds one wrong element", "[program]") {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/measure/row_major_blas.hpp"
+#include "common/testing/asked_for.hpp"
 #include "common/testing/testing.hpp"
 #include "common/testing/two_streams.hpp"
 #include "tensor_cores/tensor_cores.hpp"
@@ -27,16 +28,20 @@ inline bool is_too_large_here(const Step<Launcher>& step) {
                              [&] { step.launch({}, nullptr, nullptr, Output(), {}, nullptr); });
 }
 
+/// How many bytes the workspace gets: as many as the part's steps use, unless a test says less.
+using WorkspaceBytes = int64_t(const Bf16Product& product, const bf16* A, const bf16* B);
+
 /// Launches the step for both types of C and compares with the reference.
 inline void check_step(const Step<Launcher>& step, Shape shape, const std::vector<float>& A,
-                       const std::vector<float>& B, Offsets offsets = {}) {
+                       const std::vector<float>& B, Offsets offsets = {},
+                       WorkspaceBytes* bytes_of = workspace_bytes) {
   if (!is_in_sample(step.name)) return;
   if (is_too_large_here(step)) return;
   const auto [M, N, K] = shape;
   INFO(step.name << " M=" << M << " N=" << N << " K=" << K << " offsets " << offsets.a << ", "
                  << offsets.b << ", " << offsets.c);
   const DeviceBuffer<bf16> a(narrowed<bf16>(A), offsets.a), b(narrowed<bf16>(B), offsets.b);
-  DeviceBuffer<std::byte> memory(workspace_bytes({M, N, K}, a.data(), b.data()));
+  DeviceBuffer<std::byte> memory(bytes_of({M, N, K}, a.data(), b.data()));
   const auto launch = [&](Output C) {
     memory.poison();
     step.launch({M, N, K}, a.data(), b.data(), C, workspace_in(memory), nullptr);
@@ -48,24 +53,44 @@ inline void check_step(const Step<Launcher>& step, Shape shape, const std::vecto
   check_launch([&](bf16* C) { launch(C); }, in_bf16(want), layout, offsets.c);
 }
 
-inline void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets = {}) {
+inline void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets = {},
+                       WorkspaceBytes* bytes_of = workspace_bytes) {
   check_step(step, shape, bf16_values({shape.M, shape.K}, 1), bf16_values({shape.K, shape.N}, 2),
-             offsets);
+             offsets, bytes_of);
 }
 
 /// The launches of a step in two streams, for a shape and both types of C.
-inline void check_step_in_two_streams(const Step<Launcher>& step, Shape shape) {
+inline void check_step_in_two_streams(const Step<Launcher>& step, Shape shape,
+                                      WorkspaceBytes* bytes_of = workspace_bytes) {
   if (is_too_large_here(step) || !is_in_sample(step.name)) return;
   const auto [M, N, K] = shape;
   CAPTURE(step.name, M, N, K);
   const DeviceBuffer<bf16> a(narrowed<bf16>(bf16_values({M, K}, 1)));
   const DeviceBuffer<bf16> b(narrowed<bf16>(bf16_values({K, N}, 2)));
-  const int64_t bytes = workspace_bytes({M, N, K}, a.data(), b.data());
+  const int64_t bytes = bytes_of({M, N, K}, a.data(), b.data());
   const auto launch = [&](Output C, Workspace workspace, cudaStream_t stream) {
     step.launch({M, N, K}, a.data(), b.data(), C, workspace, stream);
   };
   check_in_two_streams<float>(M * N, bytes, launch);
   check_in_two_streams<bf16>(M * N, bytes, launch);
+}
+
+/// For both types of C, with a workspace and without: what the step asks global memory for is what
+/// its entry says.
+inline void check_step_asks(const Step<Launcher>& step, Shape shape,
+                            WorkspaceBytes* bytes_of = workspace_bytes) {
+  const auto [M, N, K] = shape;
+  CAPTURE(step.name, M, N, K);
+  const DeviceBuffer<bf16> a(narrowed<bf16>(bf16_values({M, K}, 1)));
+  const DeviceBuffer<bf16> b(narrowed<bf16>(bf16_values({K, N}, 2)));
+  DeviceBuffer<float> c(M * N);
+  DeviceBuffer<bf16> narrow_c(M * N);
+  DeviceBuffer<std::byte> memory(bytes_of({M, N, K}, a.data(), b.data()));
+  const Bf16Product product = {M, N, K};
+  for (Output C : {Output(c.data()), Output(narrow_c.data())})
+    for (Workspace workspace : {workspace_in(memory), Workspace()})
+      check_asked_for(
+          step, [&](auto run) { return run(product, a.data(), b.data(), C, workspace, nullptr); });
 }
 
 /// The vendor's product, as a launcher, in the default stream.

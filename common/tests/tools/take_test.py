@@ -45,7 +45,8 @@ class EveryStep(unittest.TestCase):
 
     def test_the_architecture_is_what_a_step_needs(self):
         for ladder, name, flags in (("02", "pipelined", "sm_75"), ("02/tensor_cores", "wmma", "sm_80"),
-                                    ("02/hopper", "producer", "sm_90a"), ("04/long_rows", "cluster", "sm_90"),
+                                    ("02/hopper", "producer", "sm_90a"), ("02/few_rows", "by_shape", "sm_90a"),
+                                    ("04/long_rows", "cluster", "sm_90"),
                                     ("04/long_rows", "any_row", "sm_90")):
             folder = project.find_ladder(ladder)
             step = next(step for step in project.steps(folder) if step.name == name)

@@ -167,9 +167,10 @@ def flags_for(folder, step, code):
     listed = "".join(header.read_text() for header in folder.glob("*.hpp"))
     entry = re.search(rf'\.name = "{step.name}",.*?(?=\.name = |\Z)', listed, re.S)
     needs = re.search(r'\.needs = "(sm_\w+)"', entry[0] if entry else "")
-    # A step without a need of its own takes other ways on other GPUs.
+    # A step with a smaller need, or none, takes other ways on other GPUs.
     is_for_hopper = re.search(r"PTX_HOPPER\(|__CUDA_ARCH__ >= 900", code)
-    architecture = needs[1] if needs else "sm_90" if is_for_hopper else "sm_75"
+    architecture = ("sm_90a" if re.search(r"\bwgmma<", code) else needs[1] if needs
+                    else "sm_90" if is_for_hopper else "sm_75")
     return f"-O3 -arch={architecture}" + " -std=c++20" * bool(re.search(CXX20, code))
 
 

@@ -32,6 +32,7 @@ def options(words):
     parser.add_argument("--mask", default="causal")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--tf32", action="store_true")
+    parser.add_argument("--bf16-out", action="store_true", help="torch.mm gives bf16 in any case")
     parser.add_argument("--kernel", action="append", help="which of our steps the program runs: nothing to do with this")
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--csv")
@@ -253,7 +254,7 @@ def attention_backward(o):
 
 ROUTINES = {  # by the chapter or part whose table they stand beside
     **dict.fromkeys(["01", "02", "02/faster", "02/any_shape"], matmul),
-    **dict.fromkeys(["02/tensor_cores", "02/hopper"], matmul_bf16),
+    **dict.fromkeys(["02/tensor_cores", "02/hopper", "02/few_rows"], matmul_bf16),
     **dict.fromkeys(["03", "03/block_lists"], masked_bmm),
     "03/nearest": nearest,
     **dict.fromkeys(["04", "04/long_rows"], softmax),

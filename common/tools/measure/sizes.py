@@ -80,6 +80,11 @@ def bf16_products(ladder, last=2):
                 (16384, 512, 8192))], last=last)]
 
 
+def few_rows(*rows):
+    return [product(m, n, k) + " --bf16-out" for m in rows for n, k in (
+        (4096, 4096), (11008, 4096), (6144, 4096), (4096, 14336), (8192, 28672), (50304, 768))]
+
+
 def bf16_attention(ladder):
     return [*sizes(ladder, *[f"--batch 4 --heads {heads} --seq 4096 --head-dim {size}{full}"
                              for heads, size in ((16, 128), (32, 64)) for full in (" --full", "")], ATTENTION),
@@ -103,6 +108,7 @@ SETS = {  # a name begins with the chapter's number
     "02_rows": sizes("02/any_shape", *[product(2**i, 4096, 4096) for i in range(11)], last=1),
     "02_tensor_cores": bf16_products("02/tensor_cores", last=6),
     "02_hopper": bf16_products("02/hopper", last=3),
+    "02_few_rows": [*sizes("02/few_rows", *few_rows(1, 8, 64)), *sizes("02/few_rows", *few_rows(16, 32, 256), last=1)],
     "02_tf32": sizes("02/tf32", *[product(*size) for size in (
         (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (1000, 3000, 777))]),
     "03": sizes("03", *MASKS),
