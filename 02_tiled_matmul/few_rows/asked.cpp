@@ -5,21 +5,12 @@
 namespace tutorial::tiled_matmul::few_rows {
 namespace {
 
-/// What a kernel stores in S parts, and what the second kernel does with them.
-std::vector<Asked> in_parts(const Bf16Product& s, Output C, int64_t S, int64_t loads) {
-  const int64_t E = tensor_cores::bytes_of_element(C), parts = 4 * S * s.M * s.N;
-  if (S == 1) return {{.loads = loads, .stores = E * s.M * s.N}};
-  return {{.loads = loads, .stores = parts},
-          {.kernel = "add_parts_kernel", .loads = parts, .stores = E * s.M * s.N}};
-}
+static_assert(ROWS_OF_MMA == 16 && COLS_OF_MMA == 128 && COLS_OF_WARPGROUP == 64);
 
-std::vector<Asked> of_threads(const Bf16Product& s, Output C, int64_t S) {
-  const int64_t ROWS = rows_of_threads(s.M);
-  return in_parts(s, C, S, 2 * s.K * s.N * ceil_div(s.M, ROWS) + 2 * s.M * s.K * (s.N / 8));
-}
-
-std::vector<Asked> of_tiles(const Bf16Product& s, Output C, int64_t S, int64_t ROWS, int64_t BN) {
-  return in_parts(s, C, S, 2 * s.K * (s.M * ceil_div(s.N, BN) + s.N * ceil_div(s.M, ROWS)));
+/// Of S parts' sum.
+Asked of_sum(const Bf16Product& s, Output C, int64_t S) {
+  const int64_t E = tensor_cores::bytes_of_element(C);
+  return {.kernel = "add_parts_kernel", .loads = 4 * S * s.M * s.N, .stores = E * s.M * s.N};
 }
 
 }  // namespace
@@ -28,7 +19,9 @@ std::vector<Asked> straight_asks(const Bf16Product& s, const bf16* A, const bf16
                                  Workspace workspace, cudaStream_t stream) {
   if (!hopper::tma_takes(s, A, B, C))
     return tensor_cores::by_shape_asks(s, A, B, C, workspace, stream);
-  return of_threads(s, C, 1);
+  const int64_t E = tensor_cores::bytes_of_element(C), ROWS = rows_of_threads(s.M);
+  return {{.loads = 2 * s.K * s.N * ceil_div(s.M, ROWS) + s.M * s.K * s.N / 4,
+           .stores = E * s.M * s.N}};
 }
 
 std::vector<Asked> split_k_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
@@ -37,7 +30,12 @@ std::vector<Asked> split_k_asks(const Bf16Product& s, const bf16* A, const bf16*
     return tensor_cores::by_shape_asks(s, A, B, C, workspace, stream);
   int64_t S = parts_of_threads(s, multiprocessors());
   take_parts(s, S, workspace);
-  return of_threads(s, C, S);
+  if (S == 1) return straight_asks(s, A, B, C, workspace, stream);
+  const int64_t ROWS = rows_of_threads(s.M);
+  return {{.kernel = "split_k_kernel",
+           .loads = 2 * s.K * s.N * ceil_div(s.M, ROWS) + s.M * s.K * s.N / 4,
+           .stores = 4 * S * s.M * s.N},
+          of_sum(s, C, S)};
 }
 
 std::vector<Asked> transposed_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
@@ -46,21 +44,29 @@ std::vector<Asked> transposed_asks(const Bf16Product& s, const bf16* A, const bf
     return tensor_cores::by_shape_asks(s, A, B, C, workspace, stream);
   int64_t S = parts_of_mma(s, multiprocessors());
   take_parts(s, S, workspace);
-  return of_tiles(s, C, S, ROWS_OF_MMA, COLS_OF_MMA);
+  if (S == 1) return clusters_asks(s, A, B, C, workspace, stream);
+  return {{.kernel = "transposed_kernel",
+           .loads = 2 * s.K * (s.M * ceil_div(s.N, 128) + s.N * ceil_div(s.M, 16)),
+           .stores = 4 * S * s.M * s.N},
+          of_sum(s, C, S)};
 }
 
 std::vector<Asked> clusters_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
                                  Workspace workspace, cudaStream_t stream) {
   if (!hopper::tma_takes(s, A, B, C))
     return tensor_cores::by_shape_asks(s, A, B, C, workspace, stream);
-  return of_tiles(s, C, 1, ROWS_OF_MMA, COLS_OF_MMA);
+  const int64_t E = tensor_cores::bytes_of_element(C);
+  return {{.loads = 2 * s.K * (s.M * ceil_div(s.N, 128) + s.N * ceil_div(s.M, 16)),
+           .stores = E * s.M * s.N}};
 }
 
 std::vector<Asked> warpgroups_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
                                    Workspace workspace, cudaStream_t stream) {
   if (!hopper::tma_takes(s, A, B, C))
     return tensor_cores::by_shape_asks(s, A, B, C, workspace, stream);
-  return of_tiles(s, C, 1, rows_of_warpgroup(s.M), COLS_OF_WARPGROUP);
+  const int64_t E = tensor_cores::bytes_of_element(C), ROWS = rows_of_warpgroup(s.M);
+  return {{.loads = 2 * s.K * (s.M * ceil_div(s.N, 64) + s.N * ceil_div(s.M, ROWS)),
+           .stores = E * s.M * s.N}};
 }
 
 std::vector<Asked> by_shape_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,

@@ -3,7 +3,7 @@
 //
 // FLOP            2·M·N·K, and (S − 1)·M·N for S parts
 // global memory   2·(M·K + K·N) + 8·S·M·N + E·M·N bytes for up to ROWS rows
-// asked for by split_k_kernel  loads 2·K·N·⌈M/ROWS⌉ + 2·M·K·N/8 bytes, stores 4·S·M·N bytes
+// asked for by split_k_kernel  loads 2·K·N·⌈M/ROWS⌉ + M·K·N / 4 bytes, stores 4·S·M·N bytes
 // asked for by add_parts_kernel  loads 4·S·M·N bytes, stores E·M·N bytes
 // workspace       4·S·M·N bytes for the parts
 // shared memory   as in step 1
