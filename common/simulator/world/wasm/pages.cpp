@@ -1,4 +1,5 @@
-// The machine's memory has no pages that could be closed: which would be is noted, and each access looks.
+// The machine's memory has no pages that could be closed: which would be is noted, and each access
+// looks.
 #include "common/simulator/world/pages.hpp"
 
 #include <bitset>
