@@ -2,11 +2,8 @@
 import { compileKernel } from './compile/compile.js'
 import { Files } from './files.js'
 import { firstPlace, headersOf, LADDERS, ladderOf, moduleOf, programOf } from './ladders.js'
-import { outputOf } from './run/output.js'
-import { runProgram } from './run/simulator.js'
 
 const BASE = new URL('..', self.location) // this script lies in assets/
-const CRASHED = 139 // as a shell says it
 const say = (type, more) => self.postMessage({ type, ...more })
 
 // ---- Files, by their names in browser/files.json
@@ -101,13 +98,28 @@ async function runnable({ ladder: name, step, path, profile }) {
   return { words: tests ? [called, '~[files]'] : [called], environment: { TUTORIAL_STEP: step }, modules: [] } // a page has none to write
 }
 
+/** Gives a program's exit status. */
+function runApart(program, { onOutput, onPassed }) {
+  const runner = new Worker(new URL('./runner.js', import.meta.url), { type: 'module' })
+  return new Promise((resolve, reject) => {
+    runner.addEventListener('message', ({ data }) => {
+      if (data.type === 'output') onOutput(data.text)
+      else if (data.type === 'passed') onPassed(data.tests)
+      else if (data.type === 'ended') resolve(data.status)
+      else reject(new Error(data.message))
+    })
+    runner.addEventListener('error', ({ message }) => reject(new Error(message ?? 'runner.js cannot be loaded: is the site still being served?')))
+    runner.postMessage(program)
+  }).finally(() => runner.terminate())
+}
+
 async function run({ id, ladder: name, step, path, source, profile }) {
   const begun = performance.now()
   const done = (status, ran) => say('done', { id, status, ran, seconds: (performance.now() - begun) / 1000 })
   const [{ clang, translator, commands, common, program, simulator }, { headers, tests, head, host, beside }, { words, environment, modules }] =
     await Promise.all([load(), ladder(name, path), runnable({ ladder: name, step, path, profile })])
   const others = [...beside.filter(({ file }) => !path.endsWith(`/${file}`)), ...[tests, host].filter(Boolean).map((module) => ({ module })), ...modules]
-  const tree = new Files({ ...common, ...headers.files })
+  const texts = { ...common, ...headers.files }
   const known = new Set(
     [simulator, ...others.map(({ module }) => module)].flatMap((module) =>
       WebAssembly.Module.exports(module).map(({ name }) => name),
@@ -119,7 +131,7 @@ async function run({ id, ladder: name, step, path, source, profile }) {
     commands,
     program,
     head,
-    files: tree,
+    files: new Files(texts),
     include: headers.include,
     path,
     source,
@@ -134,21 +146,16 @@ async function run({ id, ladder: name, step, path, source, profile }) {
     return done(2, false)
   }
   say('stage', { id, name: 'run' })
-  tree.write(path, source) // a report shows its lines
-  const output = outputOf((text) => say('output', { id, text }))
-  const status = await runProgram({
+  const status = await runApart({
     simulator,
     words,
-    files: tree,
+    texts: { ...texts, [path]: source }, // a report shows its lines
     environment,
     modules: [{ module, first: 0 }, ...others],
-    write: output.write,
-    passed: (tests) => say('stage', { id, name: 'run', passed: tests }),
-  }).catch((error) => {
-    if (!(error instanceof WebAssembly.RuntimeError || error instanceof RangeError)) throw error
-    output.write(2, `The program crashed, outside of a kernel: ${error.message}.\n`)
-    return CRASHED
-  }).finally(output.flush)
+  }, {
+    onOutput: (text) => say('output', { id, text }),
+    onPassed: (tests) => say('stage', { id, name: 'run', passed: tests }),
+  })
   return done(tests ? Number(status !== 0) : status, true) // Catch2's is 42
 }
 
