@@ -41,7 +41,7 @@
 namespace tutorial {
 
 /// The driver's function, asked for by name so that a program needs no driver to start.
-inline auto tensor_map_encoder() {
+inline auto find_tensor_map_encoder() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
 #if CUDART_VERSION >= 12050
@@ -54,6 +54,11 @@ inline auto tensor_map_encoder() {
   if (found != cudaDriverEntryPointSuccess)
     throw Error("the driver cannot make tensor maps: one of CUDA 12 or later is needed");
   return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
+}
+/// The same, asked for once: a map is made for each launch.
+inline auto tensor_map_encoder() {
+  static const auto encoder = find_tensor_map_encoder();
+  return encoder;
 }
 
 template <class T>
