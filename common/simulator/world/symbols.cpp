@@ -149,7 +149,8 @@ std::string demangled(const char* symbol) {
   char* text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
   std::string name = status == 0 ? text : symbol;
   std::free(text);
-  for (size_t at; (at = name.find("> >")) != name.npos;) name.erase(at + 1, 1);  // GCC parts them
+  // As GCC and CUDA's compiler write it; Clang's library does not part them.
+  for (size_t at; (at = name.find(">>")) != name.npos;) name.insert(at + 1, 1, ' ');
   return name;
 }
 }  // namespace
@@ -178,7 +179,11 @@ std::string scoped_function_name(const void* address) {
   if (function == nullptr) return "";
   std::string name = demangled(function->name);
   const auto rename = [&](std::string_view ours, std::string_view in_cuda) {
-    for (size_t at; (at = name.find(ours)) != name.npos;) name.replace(at, ours.size(), in_cuda);
+    for (size_t at; (at = name.find(ours)) != name.npos;) {
+      name.replace(at, ours.size(), in_cuda);
+      const size_t behind = at + in_cuda.size();
+      if (name.compare(behind, 2, " >") == 0) name.erase(behind, 1);  // it parted two >
+    }
   };
   rename("simulator::NarrowFloat<7, 8>", "__nv_bfloat16");
   rename("simulator::NarrowFloat<10, 5>", "__half");

@@ -28,7 +28,7 @@ const Rooms kMayUse = {
     {"measure", {"kernel", "backend", "data"}},
     {"program", {"kernel", "backend", "data", "compare", "measure"}},
     {"testing", {"kernel", "backend", "data", "compare", "measure", "program"}},
-    {"browser", {"testing", "simulator"}},
+    {"browser", {"measure", "program", "testing", "simulator"}},
 };
 
 /// The same, of the simulator's rooms (simulator/README.md).
