@@ -79,11 +79,13 @@ export async function runInPage(browser, fail) {
 const heard = (words, input) => execFileSync('python3', ['common/tools/mistakes/mistakes.py', 'heard', ...words], { cwd: ROOT, input }).toString().trim()
 
 /** What a report says in place of what the entry foretells. Clang has some functions of a header in their callers, so that
- *  a page names the caller's line. */
-function instead(ladder, { id, file, line }, report) {
+ *  a page names the caller's line. And a page runs all tests of a step, and of many that fail shows the first ones: the
+ *  entry's own test is among those, or among the rest. */
+function instead(ladder, { id, file, line, tests }, report) {
   const wrong = heard([ladder, id], report), name = path.basename(file)
   const isOfCaller = line && !line.startsWith(`${name}:`) && wrong.startsWith('the reports name other lines') && report.includes(`${name}:`)
-  return isOfCaller ? '' : wrong
+  const failed = wrong.startsWith('it says') && (/more failed checks$/m.test(report) || tests.split(',').some((test) => report.includes(`FAILED  ${test.trim().replace(/\*$/, '')}`)))
+  return isOfCaller || failed ? '' : wrong
 }
 
 /** Gives whether the whole report is that of the native program: 'same' or 'different', '' where there is none. */
