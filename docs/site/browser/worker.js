@@ -86,7 +86,7 @@ function program(name) {
 }
 
 /** What is run: the ladder's tests of a step, its program that profiles the step, or the file itself. */
-async function runnable({ ladder: name, step, path, profile }) {
+async function runnable({ ladder: name, step, path, profile, options = ['~[files]'] }) { // a page has no files to write
   if (profile)
     return {
       words: [LADDERS[name].folder, '--profile', '--kernel', step],
@@ -95,7 +95,7 @@ async function runnable({ ladder: name, step, path, profile }) {
     }
   const { tests } = await ladder(name, path)
   const called = path.split('/').pop().replace(/\.\w+$/, '')
-  return { words: tests ? [called, '~[files]'] : [called], environment: { TUTORIAL_STEP: step }, modules: [] } // a page has none to write
+  return { words: tests ? [called, ...options] : [called], environment: { TUTORIAL_STEP: step }, modules: [] }
 }
 
 /** Gives a program's exit status. */
@@ -113,11 +113,11 @@ function runApart(program, { onOutput, onPassed }) {
   }).finally(() => runner.terminate())
 }
 
-async function run({ id, ladder: name, step, path, source, profile }) {
+async function run({ id, ladder: name, step, path, source, profile, options }) {
   const begun = performance.now()
   const done = (status, ran) => say('done', { id, status, ran, seconds: (performance.now() - begun) / 1000 })
   const [{ clang, translator, commands, common, program, simulator }, { headers, tests, head, host, beside }, { words, environment, modules }] =
-    await Promise.all([load(), ladder(name, path), runnable({ ladder: name, step, path, profile })])
+    await Promise.all([load(), ladder(name, path), runnable({ ladder: name, step, path, profile, options })])
   const others = [...beside.filter(({ file }) => !path.endsWith(`/${file}`)), ...[tests, host].filter(Boolean).map((module) => ({ module })), ...modules]
   const texts = { ...common, ...headers.files }
   const known = new Set(

@@ -16,6 +16,16 @@ export async function withTab(browser, work) {
   }
 }
 
+/** From now on the tab's runs have these options of Catch2's, such as which tests; null: those that a reader's runs have. */
+export async function useOptions(tab, options) {
+  await tab.evaluate((options) => {
+    const post = Worker.prototype.unchanged ??= Worker.prototype.postMessage
+    Worker.prototype.postMessage = function (message, ...more) {
+      return post.call(this, options && message.type === 'run' ? { ...message, options } : message, ...more)
+    }
+  }, options)
+}
+
 /** Opens a step's editor, puts other text there if one is given, runs it, and gives what the page shows. */
 export async function runInTab(tab, file, source, button = 'Run') {
   const root = `[data-run="${file}"]`

@@ -2,11 +2,12 @@
 // others, others each day. KERNELS=all and MISTAKES=all take every one, KERNELS=02 and MISTAKES=02 every one of 02.
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
+import { isLibrary } from '../browser/compile/sites.js'
 import { LADDERS } from '../browser/ladders.js'
 import { mistakes } from '../build/mistakes.js'
 import { steps } from '../build/steps.js'
 import { ROOT, text } from '../project.js'
-import { expectInTab, runInTab, withTab } from './in_tab.js'
+import { expectInTab, runInTab, useOptions, withTab } from './in_tab.js'
 import { comparable, difference, mistakeNatively, saidNatively } from './native.js'
 
 const ROADS = Object.entries(LADDERS).filter(([, { tests }]) => tests)
@@ -78,23 +79,24 @@ export async function runInPage(browser, fail) {
 
 const heard = (words, input) => execFileSync('python3', ['common/tools/mistakes/mistakes.py', 'heard', ...words], { cwd: ROOT, input }).toString().trim()
 
-/** What a report says in place of what the entry foretells. Clang has some functions of a header in their callers, so that
- *  a page names the caller's line. And a page runs all tests of a step, and of many that fail shows the first ones: the
- *  entry's own test is among those, or among the rest. */
-function instead(ladder, { id, file, line, tests }, report) {
+/** What a report says in place of what the entry foretells. Clang has some functions of our headers in their callers, so
+ *  that a page names the caller's line. */
+function instead(ladder, { id, file, line }, report) {
   const wrong = heard([ladder, id], report), name = path.basename(file)
-  const isOfCaller = line && !line.startsWith(`${name}:`) && wrong.startsWith('the reports name other lines') && report.includes(`${name}:`)
-  const failed = wrong.startsWith('it says') && (/more failed checks$/m.test(report) || tests.split(',').some((test) => report.includes(`FAILED  ${test.trim().replace(/\*$/, '')}`)))
-  return isOfCaller || failed ? '' : wrong
+  const isOfCaller = line && isLibrary(`/common/kernel/${line.split(':')[0]}`) && wrong.startsWith('the reports name other lines') && report.includes(`${name}:`)
+  return isOfCaller ? '' : wrong
 }
 
-/** Gives whether the whole report is that of the native program: 'same' or 'different', '' where there is none. */
+/** Runs the entry's own tests, as the native check of mistakes does; then all, where there is a native report to compare
+ *  the whole one with. Gives whether it is that: 'same' or 'different', '' where there is none. */
 export async function tryMistake(tab, ladder, mistake, fail) {
+  await useOptions(tab, ['--reporter', 'compact', '--colour-mode', 'none', mistake.tests])
   const { said, report, seconds } = await runInTab(tab, mistake.file, mistake.source)
+  await useOptions(tab, null)
   const wrong = said.includes('Something is wrong') ? instead(ladder, mistake, report) : `the page says "${said}"`
   if (wrong) fail(`${ladder}/${mistake.id}`, `${wrong}\n${report}`)
   const there = await mistakeNatively(ladder, mistake)
-  const [page, native] = [report, there ?? report].map(comparable)
+  const [page, native] = there === null ? ['', ''] : [(await runInTab(tab, mistake.file)).report, there].map(comparable)
   console.log(`  ${wrong ? 'WRONG' : 'ok   '} ${seconds.toFixed(1)} s  ${ladder}/${mistake.id}${page === native ? '' : `, ${difference(page, native)}`}`)
   return there === null ? '' : page === native ? 'same' : 'different'
 }
