@@ -13,6 +13,7 @@ from scratch import PROJECT, Scratch
 sys.path[:0] = map(str, (PROJECT / "common/tools").glob("**/"))
 import bench  # noqa: E402
 import project  # noqa: E402
+import random_shapes  # noqa: E402
 
 # Its steps are a … e; each run is a line of the file `ran`. It takes MS milliseconds, and is wrong where WRONG is among
 # its options.
@@ -143,6 +144,35 @@ class Bench(Scratch):
         self.assertEqual(ran[0], "--batch 64 --heads 12 --seq 128 --head-dim 64 --kernel e")
         self.assertEqual(ran[-1], "--batch 1 --heads 12 --seq 8192 --head-dim 64 --kernel head_sizes "
                                   "--kernel split_keys --kernel by_shape")
+
+    def test_random_shapes(self):
+        """The last step at shapes that the seed gives, each beside the library, and what that comes to."""
+        self.script("build/gpu/02_b/02_b", PROGRAM)
+        (self.root / "02_b").mkdir()
+        said = self.bench("2", "--random", "30", "--seed", "7", "--csv", "mine.csv", MS="4")
+        ran = [line.partition(" --csv ")[0] for line in (self.root / "ran").read_text().splitlines()]
+        self.assertEqual(ran, [f"{shape} --kernel e" for shape in random_shapes.drawn("02", 30, 7)])
+        self.assertNotEqual(random_shapes.drawn("02", 30, 7), random_shapes.drawn("02", 30, 8))
+        self.assertIn("all                                     30   0.50         0.50", said)
+        self.assertIn("  0.50     4000.0 µs, vendor 2000.0 µs   --m ", said)
+        rows = project.read_csv(self.root / "mine.csv")
+        self.assertEqual({(row["ladder"], row["seed"], row["step"]) for row in rows}, {("02", "7", "second")})
+        self.assertFalse(self.kept.parent.exists())
+        self.bench("2", "--random", "3", "--keep")
+        self.bench("2", "--random", "2", "--keep", WRONG="--m", status=1)
+        self.assertEqual(len(project.read_csv(self.kept.parent / "random.csv")), 3)
+        self.assertIn("there are no random shapes for 01", self.bench("1", "--random", "3", status=2))
+        self.assertIn("--random takes how many shapes", self.bench("2", "--random", "0", status=2))
+        self.assertIn("PyTorch", self.bench("06/faster", "--random", "1", status=1))
+
+    def test_a_percentile_is_what_nine_in_ten_reach(self):
+        rows = [{"median_ms": "1", "library_ms": str(2.0 ** i)} for i in range(-10, 10)]
+        self.assertEqual(random_shapes.tenth_percentile(rows), 2.0 ** -8)
+        self.assertAlmostEqual(random_shapes.mean(rows), 2 ** -0.5)
+        self.assertEqual(len(random_shapes.over(rows, 1000)), 9)
+        for shape in random_shapes.drawn("02/hopper", 200, 1):
+            m, n, k = (int(word) for word in shape.split()[1:6:2])
+            self.assertTrue(1 <= m <= 8192 and n % 8 == 0 < n <= 8192 and k % 8 == 0 < k <= 8192, shape)
 
     def test_a_part_has_sets_of_its_own(self):
         self.bench("6/any_shape", "--keep")
