@@ -69,6 +69,17 @@ std::vector<Asked> warpgroups_asks(const Bf16Product& s, const bf16* A, const bf
            .stores = E * s.M * s.N}};
 }
 
+std::vector<Asked> larger_tiles_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
+                                     Workspace workspace, cudaStream_t stream) {
+  if (!hopper::tma_takes(s, A, B, C))
+    return tensor_cores::by_shape_asks(s, A, B, C, workspace, stream);
+  const int64_t E = tensor_cores::bytes_of_element(C);
+  const int64_t ROWS = larger_tiles_of(s, multiprocessors()).rows, shares = ceil_div(s.M, ROWS);
+  // All boxes of A have ROWS rows: the last one shares some with the one before.
+  return {{.loads = 2 * s.K * (shares * ROWS * ceil_div(s.N, COLS_OF_LARGER) + s.N * shares),
+           .stores = E * s.M * s.N}};
+}
+
 std::vector<Asked> by_shape_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
                                  Workspace workspace, cudaStream_t stream) {
   const int capability = 10 * device_attribute(cudaDevAttrComputeCapabilityMajor) +
@@ -80,6 +91,8 @@ std::vector<Asked> by_shape_asks(const Bf16Product& s, const bf16* A, const bf16
       return clusters_asks(s, A, B, C, workspace, stream);
     case Way::warpgroups:
       return warpgroups_asks(s, A, B, C, workspace, stream);
+    case Way::larger_tiles:
+      return larger_tiles_asks(s, A, B, C, workspace, stream);
     case Way::hopper:
       return hopper::by_shape_asks(s, A, B, C, workspace, stream);
     default:

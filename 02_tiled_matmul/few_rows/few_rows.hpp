@@ -16,12 +16,12 @@ inline constexpr const char* after = "hopper/by_shape";
 
 // These steps take what TMA takes: A, B and C begin at multiples of 16 bytes, N and K are multiples
 // of 8 below 2^30. Anything else goes the way of part tensor_cores' by_shape. Rows may be many:
-// then B is read again for each few of them. Steps 4 and 5 throw Error before compute
+// then B is read again for each few of them. Steps 4 to 6 throw Error before compute
 // capability 9.0.
-Launcher straight, split_k, transposed, clusters, warpgroups, by_shape;
+Launcher straight, split_k, transposed, clusters, warpgroups, larger_tiles, by_shape;
 
 Asks<Launcher> straight_asks, split_k_asks, transposed_asks, clusters_asks, warpgroups_asks,
-    by_shape_asks;
+    larger_tiles_asks, by_shape_asks;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "straight",
@@ -50,6 +50,11 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = warpgroups,
      .asked = warpgroups_asks,
      .idea = "for more rows TMA and warpgroups, transposed, too",
+     .needs = "sm_90a"},
+    {.name = "larger_tiles",
+     .launch = larger_tiles,
+     .asked = larger_tiles_asks,
+     .idea = "two warpgroups, tiles of up to 256 rows in even shares",
      .needs = "sm_90a"},
     {.name = "by_shape",
      .launch = by_shape,
@@ -82,8 +87,15 @@ int64_t parts_of_warpgroup(const Bf16Product& product, int multiprocessors);
 /// Whether step 5 takes a ring of fewer stages, so that a multiprocessor has several blocks.
 bool takes_small_rings(const Bf16Product& product, int multiprocessors);
 
+/// The columns of a tile of step 6; how many rows it has, and in how many parts K is cut.
+inline constexpr int64_t COLS_OF_LARGER = 128;
+struct Larger {
+  int64_t rows = 1, parts = 1;
+};
+Larger larger_tiles_of(const Bf16Product& product, int multiprocessors);
+
 /// What by_shape takes.
-enum class Way { transposed, clusters, warpgroups, tensor_cores, hopper };
+enum class Way { transposed, clusters, warpgroups, larger_tiles, tensor_cores, hopper };
 Way way_of(const Bf16Product& product, bool aligned, int capability, int multiprocessors);
 
 }  // namespace tutorial::tiled_matmul::few_rows

@@ -45,15 +45,6 @@ struct Shape {
   static constexpr int SHARED_BYTES = aligned_bytes<Shared>;
 };
 
-/// Zeros in the rows of a tile of A that no copy writes. TMA would fill them, too, but is slower
-/// at boxes that reach over the end of a matrix.
-template <int ROWS>
-__device__ void zero_rows(bf16* tile, int rows) {
-  constexpr int CHUNK = 8;  // elements in 16 bytes; a swizzled row keeps to its 128 bytes
-  for (int i = rows * BK / CHUNK + threadIdx.x; i < ROWS * BK / CHUNK; i += THREADS)
-    reinterpret_cast<uint4*>(tile)[i] = uint4{};
-}
-
 template <class S, class Out>
 __global__ void __launch_bounds__(THREADS)
     warpgroups_kernel(const __grid_constant__ CUtensorMap A_map,
@@ -75,7 +66,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     barrier_init_fence();
   }
-  for (int stage = 0; stage < STAGES; ++stage) zero_rows<ROWS>(shared.tiles[stage].A, rows);
+  for (int stage = 0; stage < STAGES; ++stage) zero_rows<ROWS, BK>(shared.tiles[stage].A, rows);
   fence_async_proxy();  // wgmma may read the zeros
   __syncthreads();
 

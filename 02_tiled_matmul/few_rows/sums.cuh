@@ -1,4 +1,5 @@
-// Words of this part: eight neighbours of B, a block's sums in shared memory, and their way to C.
+// Words of this part: eight neighbours of B, zeros below A, a block's sums in shared memory, and
+// their way to C.
 #pragma once
 
 #include "common/kernel/cluster.cuh"
@@ -17,6 +18,15 @@ __device__ inline void load8(float (&to)[8], const bf16* from) {
     to[2 * i] = __uint_as_float(pairs[i] << 16);
     to[2 * i + 1] = __uint_as_float(pairs[i] & 0xffff0000u);
   }
+}
+
+/// Zeros in the rows of a tile (ROWS, BK) from `rows` on, which no copy writes. TMA would fill
+/// them, too, but is slower at boxes that reach over the end of a matrix.
+template <int ROWS, int BK>
+__device__ void zero_rows(bf16* tile, int rows) {
+  constexpr int CHUNK = 8;  // elements in 16 bytes; a swizzled row keeps to its 128 bytes
+  for (int i = rows * BK / CHUNK + threadIdx.x; i < ROWS * BK / CHUNK; i += blockDim.x)
+    reinterpret_cast<uint4*>(tile)[i] = uint4{};
 }
 
 /// Four neighbours of C, which begin at a multiple of four elements.
@@ -57,16 +67,16 @@ __device__ void store_sums(const S& sums, Out* C, int64_t M, int64_t N, int64_t 
 }
 
 /// From step 4 on: C = the sums of block 0 of the cluster + those of block 1 + …, always in this
-/// order. Each block adds up its share.
+/// order. Each block adds up its share. Rows before `first` are another cluster's (step 6).
 template <class S, class Out>
 __device__ void store_sums_of_cluster(S& sums, Out* C, int64_t M, int64_t N, int64_t row0,
-                                      int64_t col0) {
+                                      int64_t col0, int64_t first = 0) {
   cluster_sync();  // all blocks have put theirs
   const int blocks = cluster_size(), threads = static_cast<int>(blockDim.x);
   for (int i = cluster_rank() * threads + static_cast<int>(threadIdx.x); i < S::ROWS * S::COLS / 4;
        i += blocks * threads) {
     const int row = i / (S::COLS / 4), col = i % (S::COLS / 4) * 4;
-    if (row0 + row >= M || col0 + col >= N) continue;
+    if (row0 + row < first || row0 + row >= M || col0 + col >= N) continue;
     float4 sum = {};
     for (int block = 0; block < blocks; ++block) {
       const float4 part = load4(&in_block(&sums, block)->at[row][col]);

@@ -85,7 +85,9 @@ TEST_CASE("few rows: every step gives NaN for 0 times infinity, and infinity for
 TEST_CASE("few rows: every step is right with many rows, and on a small device") {
   const auto step = EACH_STEP(steps);
   check_shape(step, {150, 136, 264});
-  check_shape(step, {60, 64, 2120});  // a ring's stages several times
+  check_shape(step, {60, 64, 2120});   // a ring's stages several times
+  check_shape(step, {201, 136, 520});  // more than 192 rows in a tile, or two uneven shares
+  check_shape(step, {509, 24, 72});    // the last of several shares begins before its own rows
   const FewMultiprocessors few(2);
   check_shape(step, {20, 264, 520});
   check_shape(step, {40, 72, 2120});  // … of a ring with a stage more
@@ -112,7 +114,26 @@ TEST_CASE("few rows: K is cut where C has too few tiles for all multiprocessors"
   CHECK(parts_of_mma({8, 0, 4096}, SMS) >= 1);
 }
 
-TEST_CASE("few rows: by_shape goes the way that rows and the device allow") {
+TEST_CASE("few rows: step 6 shares rows and K where the busiest multiprocessor gains") {
+  const auto larger = [](const Bf16Product& product, int multiprocessors = SMS) {
+    const Larger found = larger_tiles_of(product, multiprocessors);
+    return std::pair(found.rows, found.parts);
+  };
+  CHECK(larger({192, 4096, 14336}) == std::pair<int64_t, int64_t>(192, 3));
+  CHECK(larger({384, 4096, 4096}) == std::pair<int64_t, int64_t>(192, 2));
+  CHECK(larger({384, 11008, 4096}) == std::pair<int64_t, int64_t>(128, 1));
+  CHECK(larger({300, 128, 500}) == std::pair<int64_t, int64_t>(100, 1));  // too short to be cut
+  CHECK(larger({1, 8, 1000000}).second <= 8);                             // a cluster has no more
+  CHECK(larger({1000, 4096, 4096}, 1).second == 1);
+  for (const int64_t M : {0, 1, 255, 256, 257, 513, 8191}) {  // no share is empty, none too large
+    const int64_t rows = larger_tiles_of({M, 4096, 4096}, SMS).rows;
+    INFO("M = " << M << ", " << rows << " rows");
+    CHECK((rows >= 1 && rows <= 256));
+    CHECK((M == 0 || ceil_div(M, rows) * rows - M < rows));
+  }
+}
+
+TEST_CASE("few rows: by_shape goes the way that the shape and the device allow") {
   const auto way = [](int64_t M, int capability, bool aligned = true) {
     return way_of({M, 4096, 4096}, aligned, capability, SMS);
   };
@@ -120,10 +141,17 @@ TEST_CASE("few rows: by_shape goes the way that rows and the device allow") {
   CHECK(way(16, 90) == Way::clusters);
   CHECK(way(17, 90) == Way::warpgroups);
   CHECK(way(128, 90) == Way::warpgroups);
-  CHECK(way(129, 90) == Way::hopper);
-  CHECK(way_of({65, 132 * 64, 4096}, true, 90, SMS) == Way::warpgroups);
-  CHECK(way_of({65, 132 * 64 + 8, 4096}, true, 90, SMS) == Way::hopper);
+  CHECK(way(192, 90) == Way::larger_tiles);
+  CHECK(way(1024, 90) == Way::hopper);
+  CHECK(way_of({96, 11008, 4096}, true, 90, SMS) == Way::larger_tiles);  // a second round of step 5
+  CHECK(way_of({128, 50304, 768}, true, 90, SMS) == Way::hopper);
   CHECK(way_of({64, 132 * 64 + 8, 4096}, true, 90, SMS) == Way::warpgroups);
+  CHECK(way_of({8, 4096, 504}, true, 90, SMS) == Way::transposed);  // short
+  CHECK(way_of({8, 4096, 512}, true, 90, SMS) == Way::clusters);
+  CHECK(way_of({64, 132 * 128 + 8, 504}, true, 90, SMS) == Way::warpgroups);  // short, but many
+  CHECK(way_of({65, 4096, 400}, true, 90, SMS) == Way::tensor_cores);
+  CHECK(way_of({65, 4096, 408}, true, 90, SMS) != Way::tensor_cores);
+  CHECK(way_of({8192, 8192, 400}, true, 90, SMS) == Way::hopper);
   CHECK(way(1, 90, false) == Way::tensor_cores);
   CHECK(way(8, 80) == Way::transposed);
   CHECK(way(33, 86) == Way::tensor_cores);
@@ -160,8 +188,13 @@ TEST_CASE("few rows: every step stays in its stream, and two launches share noth
 
 TEST_CASE("few rows: every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
-  for (const Shape& shape :
-       {Shape{1, 128, 64}, {4, 136, 600}, {8, 264, 1032}, {20, 72, 520}, {130, 40, 72}, {5, 7, 9}})
+  for (const Shape& shape : {Shape{1, 128, 64},
+                             {4, 136, 600},
+                             {8, 264, 1032},
+                             {20, 72, 520},
+                             {130, 40, 72},
+                             {301, 40, 72},
+                             {5, 7, 9}})
     check_step_asks(step, shape, workspace_bytes);
 }
 

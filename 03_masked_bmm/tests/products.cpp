@@ -50,7 +50,8 @@ TEST_CASE("sizes of zero") {
   check_empty<Problem>(EACH_STEP(steps));
 }
 
-TEST_CASE("more matrices than a grid's z has blocks", "[large]") {
+// [slow]: a page leaves it out, which would take a minute.
+TEST_CASE("more matrices than a grid's z has blocks", "[large][slow]") {
   const auto step = EACH_STEP(steps);
   // One step shows on the simulator, too, what a grid that is too deep does.
   if (step.launch != bmm_then_fill && !device_has_clock())

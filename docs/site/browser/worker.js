@@ -86,7 +86,7 @@ function program(name) {
 }
 
 /** What is run: the ladder's tests of a step, its program that profiles the step, or the file itself. */
-async function runnable({ ladder: name, step, path, profile, options = ['~[files]'] }) { // a page has no files to write
+async function runnable({ ladder: name, step, path, profile, options = ['~[files]~[slow]'] }) { // a page has no files to write, and a minute is long
   if (profile)
     return {
       words: [LADDERS[name].folder, '--profile', '--kernel', step],

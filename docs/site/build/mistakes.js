@@ -4,11 +4,18 @@ import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { LADDERS } from '../browser/ladders.js'
-import { ROOT } from '../project.js'
+import { ROOT, text } from '../project.js'
 import { runnable } from './runnable.js'
 
 const show = (ladder) => JSON.parse(execFileSync('python3', ['common/tools/mistakes/mistakes.py', 'show', ladder], { cwd: ROOT, maxBuffer: 1 << 26 }))
-const isInPage = ({ file }) => /\/step\d+_\w+\.cu$/.test(file) && runnable(file)
+const isInPage = ({ file, tests }) => /\/step\d+_\w+\.cu$/.test(file) && runnable(file) && !isSlow(path.posix.dirname(file), tests)
+
+/** Is the test that shows it, such as "more rows than*", one that a page leaves out? */
+function isSlow(folder, test) {
+  const sources = fs.readdirSync(path.join(ROOT, folder), { recursive: true }).filter((name) => /^tests(\.cpp|\/\w+\.cpp)$/.test(name))
+  const slow = sources.flatMap((name) => [...text(`${folder}/${name}`).matchAll(/TEST_CASE\("([^"]+)", "[^"]*\[slow\]/g)])
+  return slow.some(([, name]) => name.startsWith(test.replace(/\*$/, '')))
+}
 
 let known
 /** {'01': [{id, file, source, revelation, …}, …], …} */

@@ -22,7 +22,7 @@ export async function saidNatively(program, words = [], environment = {}) {
 /** A mistake's tests, those that a page has, built with Clang as a page's are: cmake --preset cpu-clang. */
 export const mistakeNatively = (ladder, { id, file }) => saidNatively(
   path.join(ROOT, 'build/cpu-clang', LADDERS[ladder].folder, 'mistakes', id, 'tests'),
-  ['~[files]~[program]~[where_it_runs]'], { TUTORIAL_STEP: runnable(file).step })
+  ['~[files]~[slow]~[program]~[where_it_runs]'], { TUTORIAL_STEP: runnable(file).step })
 
 /** The first line that differs. */
 export function difference(report, wanted) {

@@ -1,5 +1,5 @@
 // Steps compiled and run in the page by the real simulator: the last step of two roads, and a planted mistake of two
-// others, others each day. KERNELS=all and MISTAKES=all take every one, KERNELS=02 and MISTAKES=02 every one of 02.
+// others, others each day. KERNELS=all and MISTAKES=all take every one, KERNELS=02 and MISTAKES=02 every one of 02, MISTAKES="02 name …" these.
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
 import { isLibrary } from '../browser/compile/sites.js'
@@ -105,9 +105,10 @@ export async function mistakesInPage(browser, fail) {
   const found = []
   const { MISTAKES } = process.env
   for (const [i, [ladder, { page }]] of ROADS.entries()) {
-    if (MISTAKES ? ![ladder, 'all'].includes(MISTAKES) : !isToday(i + 1)) continue
+    const [wanted, ...ids] = MISTAKES?.split(/[ /]/) ?? []
+    if (MISTAKES ? ![ladder, 'all'].includes(wanted) : !isToday(i + 1)) continue
     const all = mistakes()[ladder]
-    const chosen = MISTAKES ? all : [all[DAY % all.length]]
+    const chosen = !MISTAKES ? [all[DAY % all.length]] : ids.length ? all.filter(({ id }) => ids.includes(id)) : all
     await withTab(browser, async (tab, visit) => {
       await visit(page)
       for (const mistake of chosen) found.push(await tryMistake(tab, ladder, mistake, fail))

@@ -12,12 +12,22 @@ function signalOf(error) {
   if (/unreachable/.test(error.message)) return ILL
   return SEGV // outside the machine's memory, or its stack is full
 }
+/** A real trap, which no function of the machine's catches: a call that waits for a promise that is rejected with it ends
+ *  without a trace. Else its stack would stay as long as the tab, and of those there is room for some ten thousand. */
+const LEFT = (() => {
+  const unreachable = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 7, 5, 1, 1, 102, 0, 0, 10, 5, 1, 3, 0, 0, 11]
+  try {
+    new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(unreachable))).exports.f()
+  } catch (trap) {
+    return trap
+  }
+})()
 const isTrap = (error) =>
   error instanceof WebAssembly.RuntimeError || error instanceof RangeError || error.name === 'InternalError'
 
 /** The imports of module "fibers"; `start` is given later, by use(). */
 export class Fibers {
-  #fibers = new Map() // by the address of what a fiber runs: {goOn, giveBack}
+  #fibers = new Map() // by the address of what a fiber runs: {giveBack, place}; its place is where it waits
   #start
   #fail
 
@@ -32,14 +42,15 @@ export class Fibers {
     let fiber = this.#fibers.get(address)
     if (fiber) {
       fiber.giveBack = giveBack
-      fiber.goOn()
+      fiber.place.goOn()
       return
     }
-    fiber = { giveBack, goOn: null }
+    fiber = { giveBack, place: null }
     this.#fibers.set(address, fiber)
     // Later, for here it would be a call within that of another fiber.
     queueMicrotask(() =>
       this.#start(address, stackEnd).catch((error) => {
+        if (error === LEFT) return
         this.#fibers.delete(address)
         if (isTrap(error)) fiber.giveBack(signalOf(error))
         else this.#fail(error)
@@ -48,23 +59,32 @@ export class Fibers {
   }
 
   imports() {
-    const stops = (what) => new WebAssembly.Suspending((...words) => new Promise((goOn) => what(goOn, ...words)))
+    const stops = (what) => new WebAssembly.Suspending((...words) => new Promise((goOn, end) => what({ goOn, end }, ...words)))
     return {
-      resume: stops((giveBack, address, stackEnd) => this.#run(address, stackEnd, giveBack)),
-      suspend: stops((goOn, address, why) => {
+      resume: stops(({ goOn }, address, stackEnd) => this.#run(address, stackEnd, goOn)),
+      suspend: stops((place, address, why) => {
         const fiber = this.#fibers.get(address)
-        fiber.goOn = goOn
-        if (why !== SUSPENDED) this.#fibers.delete(address)
+        fiber.place = place
+        if (why !== SUSPENDED) this.#leave(address)
         fiber.giveBack(why)
       }),
-      pass: stops((goOn, from, to, stackEnd) => {
+      pass: stops((place, from, to, stackEnd) => {
         const fiber = this.#fibers.get(from)
-        fiber.goOn = goOn
+        fiber.place = place
         this.#run(to, stackEnd, fiber.giveBack)
       }),
-      abandon: (address) => {
-        this.#fibers.delete(address)
-      },
+      abandon: (address) => this.#leave(address),
     }
+  }
+
+  /** No fiber goes on any more. */
+  async leave() {
+    for (const address of [...this.#fibers.keys()]) this.#leave(address)
+    await new Promise((later) => setTimeout(later)) // until all have ended
+  }
+
+  #leave(address) {
+    this.#fibers.get(address)?.place?.end(LEFT)
+    this.#fibers.delete(address)
   }
 }

@@ -51,7 +51,7 @@ export async function runProgram({ simulator, modules, words, environment = {}, 
   const status = await Promise.race([WebAssembly.promising(main)(words.length, list), failed]).catch((end) => {
     if (end instanceof Exit) return end.status
     throw end
-  })
+  }).finally(() => fibers.leave())
   const isLearners = ordered[program]?.first !== undefined
   return isLearners ? exports.simulator_end_program(status) : status
 }

@@ -1,4 +1,4 @@
-// Step 6 = steps 3 to 5 + the choice between them, and where rows are many, parts hopper and
+// Step 7 = steps 3 to 6 + the choice between them, and where rows are many, parts hopper and
 // tensor_cores.
 //
 // FLOP            2·M·N·K
@@ -24,6 +24,8 @@ void by_shape(const Bf16Product& product, const bf16* A, const bf16* B, Output C
       return clusters(product, A, B, C, workspace, stream);
     case Way::warpgroups:
       return warpgroups(product, A, B, C, workspace, stream);
+    case Way::larger_tiles:
+      return larger_tiles(product, A, B, C, workspace, stream);
     case Way::hopper:
       return hopper::by_shape(product, A, B, C, workspace, stream);
     case Way::tensor_cores:
