@@ -18,9 +18,8 @@ constexpr int64_t FEW_FOR_MMA = 16;          // rows: step 4 is as fast as step 
 constexpr int64_t FEW_FOR_WARPGROUP = 64;    // … step 5 is faster than what takes more rows
 constexpr int64_t MOST_FOR_WARPGROUP = 128;  // … that step 5 takes in one tile
 constexpr int64_t FEW_FOR_TRANSPOSED = 32;   // … on other GPUs: not measured, an estimate
-// The least of K with which TMA and clusters are worth the microsecond that they take to begin: up
-// to 64 rows, where step 3 is the other way, and beyond, where part tensor_cores is.
-constexpr int64_t LEAST_DEPTH_OF_FEW = 512, LEAST_DEPTH_OF_MANY = 408;
+// The least of K with which TMA and clusters are worth the microsecond that they take to begin.
+constexpr int64_t LEAST_DEPTH_OF_TMA = 512;
 
 /// `wanted` parts, if K has so many that are not too short.
 int64_t parts_of(const Bf16Product& product, int64_t wanted, int64_t most) {
@@ -108,13 +107,13 @@ Way way_of(const Bf16Product& product, bool aligned, int capability, int multipr
   if (!aligned) return Way::tensor_cores;
   if (capability < 90) return M <= FEW_FOR_TRANSPOSED ? Way::transposed : Way::tensor_cores;
   const auto are_few = [&](int64_t tiles) { return tiles <= 4 * int64_t{multiprocessors}; };
-  if (M <= FEW_FOR_WARPGROUP && K < LEAST_DEPTH_OF_FEW &&
+  if (M <= FEW_FOR_WARPGROUP && K < LEAST_DEPTH_OF_TMA &&
       are_few(tiles_of(product, ROWS_OF_MMA, COLS_OF_MMA)))
     return Way::transposed;
   if (M <= FEW_FOR_MMA) return Way::clusters;
   if (capability != 90) return M <= FEW_FOR_TRANSPOSED ? Way::clusters : Way::tensor_cores;
   if (M <= FEW_FOR_WARPGROUP) return Way::warpgroups;
-  if (K < LEAST_DEPTH_OF_MANY && are_few(tiles_of(product, 64, 128))) return Way::tensor_cores;
+  if (K < LEAST_DEPTH_OF_TMA && are_few(tiles_of(product, 64, 128))) return Way::tensor_cores;
   const int64_t larger =
       time_of_larger(product, larger_tiles_of(product, multiprocessors), multiprocessors);
   const int64_t hopper = time_of_hopper(product, multiprocessors);

@@ -149,9 +149,9 @@ TEST_CASE("few rows: by_shape goes the way that the shape and the device allow")
   CHECK(way_of({8, 4096, 504}, true, 90, SMS) == Way::transposed);  // short
   CHECK(way_of({8, 4096, 512}, true, 90, SMS) == Way::clusters);
   CHECK(way_of({64, 132 * 128 + 8, 504}, true, 90, SMS) == Way::warpgroups);  // short, but many
-  CHECK(way_of({65, 4096, 400}, true, 90, SMS) == Way::tensor_cores);
-  CHECK(way_of({65, 4096, 408}, true, 90, SMS) != Way::tensor_cores);
-  CHECK(way_of({8192, 8192, 400}, true, 90, SMS) == Way::hopper);
+  CHECK(way_of({65, 4096, 504}, true, 90, SMS) == Way::tensor_cores);
+  CHECK(way_of({65, 4096, 512}, true, 90, SMS) != Way::tensor_cores);
+  CHECK(way_of({8192, 8192, 504}, true, 90, SMS) == Way::hopper);
   CHECK(way(1, 90, false) == Way::tensor_cores);
   CHECK(way(8, 80) == Way::transposed);
   CHECK(way(33, 86) == Way::tensor_cores);

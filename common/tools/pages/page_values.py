@@ -18,6 +18,8 @@ takes no comment with two dashes in a sentence, and none at the beginning of a l
   fact(KEY)                          of device.csv
   field(FILE, COLUMN, NAME=VALUE)    of another table: the column of the first line in which NAME is VALUE
   latency(MEMORY)                    cycles, of latencies.csv
+  at_random(LADDER, FUNCTION, over=0)   random_shapes.FUNCTION of a ladder's lines in random.csv, where the library takes
+                                     over so many microseconds: mean, tenth_percentile, len
   verdicts(WORD)                     how many lines of claims.md end in it
   hours(PAGE), hours_in_all(PAGE)    how long a page takes to read, as "02_hopper" does, and with its exercises;
                                      "road", "parts": all of them
@@ -34,6 +36,7 @@ import page_claims
 import page_formulas
 import page_tables
 import project
+import random_shapes
 import results
 
 VALUE = re.compile(r"<!--= (.+?) -->(.*?)<!--/-->", re.S)
@@ -133,6 +136,11 @@ def latency(memory):
     return field("latencies", "cycles", memory=memory)
 
 
+def at_random(ladder, function, over=0):
+    rows = random_shapes.over([row for row in results.table("random") if row["ladder"] == ladder], over)
+    return whole(len(rows)) if function == "len" else rounded(getattr(random_shapes, function)(rows), 2)
+
+
 def verdicts(word):
     return whole(page_claims.count((project.ROOT / "docs/claims.md").read_text(), word))
 
@@ -160,7 +168,7 @@ def whole(x):
 
 
 KNOWN = {function.__name__: function for function in
-         (ms, speed, of_bound, tflops, gbs, cell, field, variant, fact, latency, verdicts, hours, hours_in_all, percent,
+         (ms, speed, of_bound, tflops, gbs, cell, field, variant, fact, latency, at_random, verdicts, hours, hours_in_all, percent,
           whole, rounded)} | {"budget": page_budget} | page_formulas.KNOWN
 OF_LADDER = (counter, raw, registers, local_bytes)  # of the page's chapter or part
 
