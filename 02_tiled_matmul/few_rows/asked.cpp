@@ -5,7 +5,8 @@
 namespace tutorial::tiled_matmul::few_rows {
 namespace {
 
-static_assert(ROWS_OF_MMA == 16 && COLS_OF_MMA == 128 && COLS_OF_WARPGROUP == 64);
+static_assert(ROWS_OF_MMA == 16 && COLS_OF_MMA == 128 && COLS_OF_WARPGROUP == 64 &&
+              COLS_OF_LARGER == 128);
 
 /// Of S parts' sum.
 Asked of_sum(const Bf16Product& s, Output C, int64_t S) {
@@ -74,10 +75,9 @@ std::vector<Asked> larger_tiles_asks(const Bf16Product& s, const bf16* A, const 
   if (!hopper::tma_takes(s, A, B, C))
     return tensor_cores::by_shape_asks(s, A, B, C, workspace, stream);
   const int64_t E = tensor_cores::bytes_of_element(C);
-  const int64_t ROWS = larger_tiles_of(s, multiprocessors()).rows, shares = ceil_div(s.M, ROWS);
-  // All boxes of A have ROWS rows: the last one shares some with the one before.
-  return {{.loads = 2 * s.K * (shares * ROWS * ceil_div(s.N, COLS_OF_LARGER) + s.N * shares),
-           .stores = E * s.M * s.N}};
+  const int64_t R = larger_tiles_of(s, multiprocessors()).rows, S = ceil_div(s.M, R);
+  // All boxes of A have R rows: the last one shares some with the one before.
+  return {{.loads = 2 * s.K * (R * S * ceil_div(s.N, 128) + s.N * S), .stores = E * s.M * s.N}};
 }
 
 std::vector<Asked> by_shape_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,

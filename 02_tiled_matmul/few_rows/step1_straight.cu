@@ -5,7 +5,7 @@
 // asked for       loads 2·K·N·⌈M/ROWS⌉ + M·K·N / 4 bytes, stores E·M·N bytes
 // shared memory   8 KB a row of C a block
 // block           256 threads for ROWS × 64 elements of C: ROWS is 1 where M is, else 4
-// H200            0.0378 ms at 1×4096×4096, 38 % of cuBLAS
+// H200            0.0368 ms at 1×4096×4096, 39 % of cuBLAS
 //
 //        64 columns: 8 threads, 16 bytes each
 //      ┌───────────────┐

