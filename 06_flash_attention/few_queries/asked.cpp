@@ -15,13 +15,8 @@ int64_t hidden_bytes(const Attention& s) {
   return 4 * heads * s.HS * keys;
 }
 
-/// Of a kernel whose Parts are merged by another one; a multiprocessor has so many of its blocks.
-std::vector<Asked> of_parts(const Attention& s, const char* kernel, int64_t blocks) {
-  const int64_t Rows = rows_of_tile(s), Parts = split_of(s, blocks * multiprocessors()).parts;
-  Asked own = {.loads = 2 * s.B * s.NH * s.Tq * s.HS * Parts +
-                        4 * s.B * s.NH_kv * s.Tk * s.HS * ceil_div(s.NH * s.Tq, s.NH_kv * Rows),
-               .stores = 4 * s.B * s.NH * s.Tq * (s.HS + 2) * Parts};
-  own.kernel = kernel;
+/// Of a kernel `own` whose Parts are merged by another one.
+std::vector<Asked> with_merge(const Attention& s, Asked own, int64_t Parts) {
   own.loads -= hidden_bytes(s);
   if (Parts == 1) {
     own.stores = 2 * s.B * s.NH * s.Tq * (s.HS + 2);
@@ -52,14 +47,30 @@ std::vector<Asked> split_keys_asks(const Attention& s, const bf16* q, const bf16
                                    bf16* out, float*, Workspace, cudaStream_t) {
   if (!tensor_cores::all_aligned(q, k, v, out)) return tensor_cores::by_sized_tiles(s);
   if (s.rows() == 0) return {};
-  return of_parts(s, "split_keys_kernel", BLOCKS_OF_WARPS);
+  const int64_t Rows = rows_of_tile(s),
+                Parts = split_of(s, BLOCKS_OF_WARPS * multiprocessors()).parts;
+  return with_merge(
+      s,
+      {.kernel = "split_keys_kernel",
+       .loads = 2 * s.B * s.NH * s.Tq * s.HS * Parts +
+                4 * s.B * s.NH_kv * s.Tk * s.HS * ceil_div(s.NH * s.Tq, s.NH_kv * Rows),
+       .stores = 4 * s.B * s.NH * s.Tq * (s.HS + 2) * Parts},
+      Parts);
 }
 
 std::vector<Asked> warps_share_asks(const Attention& s, const bf16* q, const bf16* k, const bf16* v,
                                     bf16* out, float*, Workspace, cudaStream_t) {
   if (!tensor_cores::all_aligned(q, k, v, out)) return tensor_cores::by_sized_tiles(s);
   if (s.rows() == 0) return {};
-  return of_parts(s, "warps_share_kernel", BLOCKS_OF_FOUR_WARPS);
+  const int64_t Rows = rows_of_tile(s),
+                Parts = split_of(s, blocks_of_four_warps(s) * multiprocessors()).parts;
+  return with_merge(
+      s,
+      {.kernel = "warps_share_kernel",
+       .loads = 2 * s.B * s.NH * s.Tq * s.HS * Parts +
+                4 * s.B * s.NH_kv * s.Tk * s.HS * ceil_div(s.NH * s.Tq, s.NH_kv * Rows),
+       .stores = 4 * s.B * s.NH * s.Tq * (s.HS + 2) * Parts},
+      Parts);
 }
 
 std::vector<Asked> clusters_asks(const Attention& s, const bf16* q, const bf16* k, const bf16* v,
@@ -67,8 +78,7 @@ std::vector<Asked> clusters_asks(const Attention& s, const bf16* q, const bf16* 
   if (!tensor_cores::all_aligned(q, k, v, out)) return tensor_cores::by_sized_tiles(s);
   if (s.rows() == 0) return {};
   const int64_t Rows = rows_of_tile(s);
-  const int64_t Parts =
-      split_of(s, BLOCKS_OF_FOUR_WARPS * multiprocessors(), MOST_OF_CLUSTER).parts;
+  const int64_t Parts = split_of(s, multiprocessors(), MOST_OF_CLUSTER).parts;
   Asked own = {.loads = 2 * s.B * s.NH * s.Tq * s.HS * Parts +
                         4 * s.B * s.NH_kv * s.Tk * s.HS * ceil_div(s.NH * s.Tq, s.NH_kv * Rows),
                .stores = 2 * s.B * s.NH * s.Tq * (s.HS + 2)};

@@ -19,7 +19,7 @@ namespace tutorial::flash_attention::few_queries {
 using tensor_cores::CHUNK, tensor_cores::Rows16;
 
 /// Tiles of ROWS rows, padded to D numbers, and a ring of tiles of Bc keys and values: 32 KB a
-/// stage where warps SHARE the keys of a tile, and about 8 KB else. A warp has 16·TALL rows, and
+/// stage where warps SHARE the keys of a tile, and about 8 KB else. A warp has TALL · 16 rows, and
 /// KEYS of a tile's keys.
 template <int HEAD_SIZE, int TILE_ROWS, int RING, bool SHARE>
 struct PackedTile {

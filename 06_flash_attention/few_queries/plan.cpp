@@ -9,11 +9,13 @@
 namespace tutorial::flash_attention::few_queries {
 namespace {
 
-// What a block does besides takes about as long as so many keys: its first ones have to come, and
-// its sums have to be merged with others'.
+// Measured on an H200, as all numbers here. What a block does besides takes about as long as so
+// many keys: its first ones have to come, and its sums have to be merged with others'.
 constexpr int64_t BESIDES = 256;
 constexpr int64_t MOST_ROUNDS = 4;
 constexpr int64_t MOST_ROWS = 64;  // for which these steps are taken: one tile
+// Blocks of a larger cluster do not find a multiprocessor each, where others have none.
+constexpr int64_t CLUSTER_OF_16_ROWS = 2, CLUSTER_OF_64_ROWS = 2;
 
 /// Rows that share a head of k and v.
 int64_t rows_of_head(const Attention& shape) {
@@ -46,15 +48,15 @@ Split split_of(const Attention& shape, int64_t blocks_at_a_time, int64_t most) {
 Way way_of(const Attention& shape, bool aligned, int capability, int multiprocessors) {
   if (!aligned) return Way::tensor_cores;
   if (rows_of_head(shape) > MOST_ROWS) return capability == 90 ? Way::hopper : Way::tensor_cores;
-  if (capability < 90 ||
-      split_of(shape, BLOCKS_OF_FOUR_WARPS * multiprocessors).parts > MOST_OF_CLUSTER)
-    return Way::warps_share;
+  const int64_t largest = rows_of_tile(shape) == 16 ? CLUSTER_OF_16_ROWS : CLUSTER_OF_64_ROWS;
+  if (capability < 90 || split_of(shape, multiprocessors).parts > largest) return Way::warps_share;
   return Way::clusters;
 }
 
 int64_t workspace_bytes(const Attention& shape) {
-  const int64_t parts = std::max(split_of(shape, BLOCKS_OF_WARPS * multiprocessors()).parts,
-                                 split_of(shape, BLOCKS_OF_FOUR_WARPS * multiprocessors()).parts);
+  const int64_t parts =
+      std::max(split_of(shape, BLOCKS_OF_WARPS * multiprocessors()).parts,
+               split_of(shape, blocks_of_four_warps(shape) * multiprocessors()).parts);
   const int64_t rows = parts * shape.rows();
   return std::max(hopper::workspace_bytes(shape), Workspace::bytes_of<float>(rows * shape.HS) +
                                                       2 * Workspace::bytes_of<float>(rows));

@@ -84,10 +84,12 @@ __global__ void __launch_bounds__(Tile::THREADS)
 #pragma unroll
   for (int m = 0; m < TALL; ++m) sums.put(key_warp, warp_row + m * 16, rows[m]);
   __syncthreads();
-  for (int i = threadIdx.x; i < tile.count * HS / 4; i += Tile::THREADS) {
-    const int row = i / (HS / 4), column = i % (HS / 4) * 4;
-    const Merged all =
-        merge<BlockSums>(1, row, column, [&](int) -> const BlockSums& { return sums; });
+  const auto of_block = [&](int) -> const BlockSums& { return sums; };
+  sums.weigh(1, of_block);
+  for (int i = threadIdx.x; i < tile.count * (D / 4); i += Tile::THREADS) {
+    const int row = i / (D / 4), column = i % (D / 4) * 4;
+    if (column >= HS) continue;
+    const Merged all = sums.merged(1, row, column, of_block);
     if (parts.count == 1)
       store_merged(out, lse, all, tile.first + row, column, HS);
     else
@@ -101,7 +103,7 @@ void warps_share(const Attention& shape, const bf16* q, const bf16* k, const bf1
                  float* lse, Workspace workspace, cudaStream_t stream) {
   require_head_size(shape, "warps_share", 256);
   if (!all_aligned(q, k, v, out)) return any_address(shape, q, k, v, out, lse, stream);
-  const Split split = split_of(shape, BLOCKS_OF_FOUR_WARPS * multiprocessors());
+  const Split split = split_of(shape, blocks_of_four_warps(shape) * multiprocessors());
   with_packed_tile<true>(shape, [&]<class Tile>() {
     const auto kernel = warps_share_kernel<Tile>;
     allow_shared_memory(kernel, Tile::BYTES, "head size", shape.HS);

@@ -81,12 +81,15 @@ __global__ void __launch_bounds__(Tile::THREADS)
 #pragma unroll
   for (int m = 0; m < TALL; ++m) sums.put(key_warp, warp_row + m * 16, rows[m]);
   cluster_sync();  // all blocks have put theirs
-  for (int i = part * Tile::THREADS + threadIdx.x; i < tile.count * HS / 4;
+  const auto of_block = [&](int block) -> const BlockSums& { return *in_block(&sums, block); };
+  sums.weigh(parts, of_block);
+#pragma unroll 2
+  for (int i = part * Tile::THREADS + threadIdx.x; i < tile.count * (D / 4);
        i += parts * Tile::THREADS) {
-    const int row = i / (HS / 4), column = i % (HS / 4) * 4;
-    const Merged all = merge<BlockSums>(
-        parts, row, column, [&](int block) -> const BlockSums& { return *in_block(&sums, block); });
-    store_merged(out, lse, all, tile.first + row, column, HS);
+    const int row = i / (D / 4), column = i % (D / 4) * 4;
+    if (column < HS)
+      store_merged(out, lse, sums.merged(parts, row, column, of_block), tile.first + row, column,
+                   HS);
   }
   cluster_sync();  // nobody leaves while another reads its sums
 }
@@ -99,7 +102,7 @@ void clusters(const Attention& shape, const bf16* q, const bf16* k, const bf16* 
     throw Error("clusters needs clusters, of compute capability 9.0 or newer; take warps_share.");
   require_head_size(shape, "clusters", 256);
   if (!all_aligned(q, k, v, out)) return any_address(shape, q, k, v, out, lse, stream);
-  const Split split = split_of(shape, BLOCKS_OF_FOUR_WARPS * multiprocessors(), MOST_OF_CLUSTER);
+  const Split split = split_of(shape, multiprocessors(), MOST_OF_CLUSTER);
   with_packed_tile<true>(shape, [&]<class Tile>() {
     const auto kernel = clusters_kernel<Tile>;
     allow_shared_memory(kernel, Tile::BYTES, "head size", shape.HS);

@@ -12,13 +12,19 @@
 
 namespace tutorial::flash_attention::few_queries {
 
+/// Four columns of a row, of all warps that have keys.
+struct Merged {
+  float O[4] = {}, m = -INFINITY, l = 0;
+};
+
 /// For each warp that has keys of its own: O, not divided by l yet, the maximum m and the sum l of
-/// each row. They take the place of the tiles.
+/// each row. They take the place of the tiles. All that merges takes them always in the same order.
 template <class Tile>
 struct Sums {
   static constexpr int COUNT = Tile::KEY_WARPS, ROWS = Tile::ROWS, D = Tile::D;
   float O[COUNT][ROWS][D + 8];  // 8 more: eight rows begin in different banks
   float m[COUNT][ROWS], l[COUNT][ROWS];
+  float factor[MOST_OF_CLUSTER][COUNT][ROWS], all_m[ROWS], all_l[ROWS];  // weigh() writes these
 
   /// 16 rows of a warp, from row `at` on.
   __device__ void put(int warp, int at, const Rows16<D>& rows) {
@@ -34,38 +40,44 @@ struct Sums {
             make_float2(rows.O[n][2 * h], rows.O[n][2 * h + 1]);
     }
   }
-};
 
-/// Four columns of a row, of all warps that have keys.
-struct Merged {
-  float O[4] = {}, m = -INFINITY, l = 0;
-};
-
-/// The sums of a block, or of all `blocks` of a cluster, always added up in the same order.
-/// of_block(b) are those of block b.
-template <class S, class OfBlock>
-__device__ Merged merge(int blocks, int row, int column, const OfBlock& of_block) {
-  Merged all;
-  for (int b = 0; b < blocks; ++b) {
-    const S& sums = of_block(b);
+  /// What each warp's sums count in those of all `blocks`; of_block(b) are block b's. All threads
+  /// must call.
+  template <class OfBlock>
+  __device__ void weigh(int blocks, const OfBlock& of_block) {
+    for (int row = threadIdx.x; row < ROWS; row += Tile::THREADS) {
+      float most = -INFINITY, sum = 0;
+#pragma unroll 4
+      for (int b = 0; b < blocks; ++b)
 #pragma unroll
-    for (int w = 0; w < S::COUNT; ++w) all.m = fmaxf(all.m, sums.m[w][row]);
-  }
-  const float base = finite_max(all.m);
-  for (int b = 0; b < blocks; ++b) {
-    const S& sums = of_block(b);
+        for (int w = 0; w < COUNT; ++w) most = fmaxf(most, of_block(b).m[w][row]);
+#pragma unroll 4
+      for (int b = 0; b < blocks; ++b)
 #pragma unroll
-    for (int w = 0; w < S::COUNT; ++w) {
-      const float factor = exp2_approx(sums.m[w][row] - base);
-      float O[4];
-      load4(O, &sums.O[w][row][column]);
-      all.l += factor * sums.l[w][row];
-#pragma unroll
-      for (int e = 0; e < 4; ++e) all.O[e] += factor * O[e];
+        for (int w = 0; w < COUNT; ++w) {
+          factor[b][w][row] = exp2_approx(of_block(b).m[w][row] - finite_max(most));
+          sum += factor[b][w][row] * of_block(b).l[w][row];
+        }
+      all_m[row] = most, all_l[row] = sum;
     }
+    __syncthreads();
   }
-  return all;
-}
+
+  template <class OfBlock>
+  __device__ Merged merged(int blocks, int row, int column, const OfBlock& of_block) const {
+    Merged all = {.m = all_m[row], .l = all_l[row]};
+#pragma unroll 2
+    for (int b = 0; b < blocks; ++b)
+#pragma unroll
+      for (int w = 0; w < COUNT; ++w) {
+        float part[4];
+        load4(part, &of_block(b).O[w][row][column]);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) all.O[e] += factor[b][w][row] * part[e];
+      }
+    return all;
+  }
+};
 
 /// Stores four columns of a row of out, and with the first ones lse.
 __device__ inline void store_merged(bf16* out, float* lse, const Merged& all, int64_t row,

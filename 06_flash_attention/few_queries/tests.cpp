@@ -178,22 +178,22 @@ TEST_CASE("few queries: a tile has 16 rows, or 64 where more share keys") {
 
 TEST_CASE("few queries: keys are cut where there are too few tiles for all multiprocessors") {
   const auto split = [](int64_t B, int64_t Tq, int64_t Tk, int64_t most = INT64_MAX) {
-    const Split s = split_of({.B = B, .NH = 32, .NH_kv = 8, .Tq = Tq, .Tk = Tk}, 2 * SMS, most);
+    const Split s = split_of({.B = B, .NH = 32, .NH_kv = 8, .Tq = Tq, .Tk = Tk}, SMS, most);
     CHECK((s.parts - 1) * s.keys < std::max<int64_t>(Tk, 1));  // none is empty
     CHECK(s.parts * s.keys >= Tk);
     CHECK(s.keys % STEP_KEYS == 0);
     return std::vector{s.tiles, s.parts};
   };
-  CHECK(split(8, 1, 4096) == std::vector<int64_t>{64, 4});
-  CHECK(split(8, 16, 4096) == std::vector<int64_t>{64, 4});
+  CHECK(split(8, 1, 4096) == std::vector<int64_t>{64, 2});
+  CHECK(split(8, 16, 4096) == std::vector<int64_t>{64, 2});
   CHECK(split(8, 17, 4096)[0] == 128);  // 68 rows
-  CHECK(split(1, 1, 131072) == std::vector<int64_t>{8, 32});
+  CHECK(split(1, 1, 131072) == std::vector<int64_t>{8, 16});
   CHECK(split(1, 1, 131072, 8) == std::vector<int64_t>{8, 8});  // a cluster has no more
-  CHECK(split(1, 1, 4096) == std::vector<int64_t>{8, 32});      // at least 128 keys each
-  CHECK(split(1, 1, 256)[1] == 2);
+  CHECK(split(1, 1, 4096) == std::vector<int64_t>{8, 16});
+  CHECK(split(1, 1, 256)[1] == 2);  // at least 128 keys each
   CHECK(split(1, 1, 128)[1] == 1);
   CHECK(split(1, 1, 0)[1] == 1);
-  CHECK(split(17, 1, 100000) == std::vector<int64_t>{136, 7});  // four rounds of 99 %, not of 52 %
+  CHECK(split(17, 1, 100000) == std::vector<int64_t>{136, 3});  // four rounds, not two of 52 %
   CHECK(split(1000, 1, 4096)[1] == 1);                          // many anyway
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("few queries: by_shape goes the way that rows and the device allow") {
   };
   CHECK(way(8, 1, 90) == Way::clusters);
   CHECK(way(8, 16, 90) == Way::clusters);
-  CHECK(way(1, 1, 90) == Way::warps_share);  // 32 parts
+  CHECK(way(4, 1, 90) == Way::warps_share);  // four parts
   CHECK(way(8, 17, 90) == Way::hopper);
   CHECK(way(8, 17, 120) == Way::tensor_cores);
   CHECK(way(8, 16, 120) == Way::clusters);
