@@ -74,9 +74,7 @@ inline constexpr int64_t MOST_OF_CLUSTER = 8;
 /// For how many blocks a multiprocessor keys are cut: in step 2, whose blocks have a warp or a few,
 /// and in step 3. In step 4 it is one.
 inline constexpr int64_t BLOCKS_OF_WARPS = 6;
-inline int64_t blocks_of_four_warps(const Attention& shape) {
-  return rows_of_tile(shape) == 16 ? 1 : 2;
-}
+int64_t blocks_of_four_warps(const Attention& shape);
 
 /// How the keys of `tiles` tiles of rows are cut: in `parts` of `keys` each, of which the last may
 /// have fewer. At most `most` parts, for a device that has so many blocks at a time.

@@ -13,9 +13,8 @@ namespace {
 // many keys: its first ones have to come, and its sums have to be merged with others'.
 constexpr int64_t BESIDES = 256;
 constexpr int64_t MOST_ROUNDS = 4;
-constexpr int64_t MOST_ROWS = 64;  // for which these steps are taken: one tile
-// Blocks of a larger cluster do not find a multiprocessor each, where others have none.
-constexpr int64_t CLUSTER_OF_16_ROWS = 2, CLUSTER_OF_64_ROWS = 2;
+constexpr int64_t TILE_QUERIES = 128;  // of parts hopper and tensor_cores
+constexpr int64_t MOST_QUERIES = 64;   // that may be few
 
 /// Rows that share a head of k and v.
 int64_t rows_of_head(const Attention& shape) {
@@ -26,6 +25,12 @@ int64_t rows_of_head(const Attention& shape) {
 
 int64_t rows_of_tile(const Attention& shape) {
   return rows_of_head(shape) <= 16 ? 16 : 64;
+}
+
+// Two where there is much to do for a key, 64 rows, or where a block is two warps, as for 16 rows
+// above head size 128. Above it 64 rows leave no room for a second one.
+int64_t blocks_of_four_warps(const Attention& shape) {
+  return (rows_of_tile(shape) == 64) == (shape.HS <= 128) ? 2 : 1;
 }
 
 // As many parts as run in one round of blocks, or in two, three or four, if that takes less time.
@@ -45,12 +50,20 @@ Split split_of(const Attention& shape, int64_t blocks_at_a_time, int64_t most) {
   return best;
 }
 
+// A multiprocessor takes about half as long again for a tile of 64 rows as parts hopper and
+// tensor_cores for one of 128 queries; but here all multiprocessors have a share of the keys, and
+// there they go through the tiles in rounds. And a cluster of more than two blocks does not find a
+// multiprocessor for each, where others have nothing.
 Way way_of(const Attention& shape, bool aligned, int capability, int multiprocessors) {
   if (!aligned) return Way::tensor_cores;
-  if (rows_of_head(shape) > MOST_ROWS) return capability == 90 ? Way::hopper : Way::tensor_cores;
-  const int64_t largest = rows_of_tile(shape) == 16 ? CLUSTER_OF_16_ROWS : CLUSTER_OF_64_ROWS;
-  if (capability < 90 || split_of(shape, multiprocessors).parts > largest) return Way::warps_share;
-  return Way::clusters;
+  const Split split = split_of(shape, multiprocessors);
+  const int64_t rounds =
+      ceil_div(shape.B * shape.NH * ceil_div(shape.Tq, TILE_QUERIES), multiprocessors);
+  const bool few = rows_of_head(shape) <= 64 ||
+                   (shape.Tq <= MOST_QUERIES && 3 * split.tiles <= 2 * rounds * multiprocessors);
+  if (!few) return capability == 90 ? Way::hopper : Way::tensor_cores;
+  const int64_t largest = blocks_of_four_warps(shape) == 1 ? 2 : 1;
+  return capability < 90 || split.parts > largest ? Way::warps_share : Way::clusters;
 }
 
 int64_t workspace_bytes(const Attention& shape) {

@@ -13,6 +13,8 @@
 // shared memory   100 KB for 16 rows and HS 128: three stages of 64 keys and values; 68 KB where a
 //                 device has less than 100
 // block           32 threads for 16 rows, 64 for 64 rows, or 128 above head size 128
+// H200            0.1449 ms for a query on 4096 keys, B 8, 32 heads on 8, HS 128, 22 % of a plain
+//                 copy of k
 // long diff       a kernel of its own: of tensor_cores' it keeps products and softmax
 #include "common/kernel/check.hpp"
 #include "common/kernel/exp2.cuh"

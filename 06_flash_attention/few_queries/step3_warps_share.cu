@@ -12,6 +12,8 @@
 // shared memory   as step 1; the warps' sums take the place of the tiles
 // block           128 threads, or 64 for 16 rows above head size 128, for a tile of rows and a part
 // of the keys
+// H200            0.0396 ms for a query on 4096 keys, B 8, 32 heads on 8, HS 128, 81 % of a plain
+//                 copy of k; step 2 has 74 %
 #include "common/kernel/check.hpp"
 #include "common/kernel/device.hpp"
 #include "common/kernel/exp2.cuh"

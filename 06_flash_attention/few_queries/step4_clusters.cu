@@ -8,6 +8,8 @@
 //                 causal mask hides, stores 2·B·NH·Tq·(HS + 2) bytes
 // shared memory   as step 3
 // block           as step 3; up to 8 are a cluster
+// H200            0.0377 ms for a query on 4096 keys, B 8, 32 heads on 8, HS 128, 86 % of a plain
+//                 copy of k; step 3 has 81 %
 #include "common/kernel/check.hpp"
 #include "common/kernel/device.hpp"
 #include "common/kernel/exp2.cuh"

@@ -198,18 +198,26 @@ TEST_CASE("few queries: keys are cut where there are too few tiles for all multi
 }
 
 TEST_CASE("few queries: by_shape goes the way that rows and the device allow") {
-  const auto way = [](int64_t B, int64_t Tq, int capability, bool aligned = true) {
-    return way_of({.B = B, .NH = 32, .NH_kv = 8, .Tq = Tq, .Tk = 4096, .HS = 128}, aligned,
+  const auto way = [](int64_t B, int64_t Tq, int capability, bool aligned = true,
+                      int64_t HS = 128) {
+    return way_of({.B = B, .NH = 32, .NH_kv = 8, .Tq = Tq, .Tk = 4096, .HS = HS}, aligned,
                   capability, SMS);
   };
   CHECK(way(8, 1, 90) == Way::clusters);
-  CHECK(way(8, 16, 90) == Way::clusters);
-  CHECK(way(4, 1, 90) == Way::warps_share);  // four parts
-  CHECK(way(8, 17, 90) == Way::hopper);
-  CHECK(way(8, 17, 120) == Way::tensor_cores);
-  CHECK(way(8, 16, 120) == Way::clusters);
-  CHECK(way(8, 16, 89) == Way::warps_share);
+  CHECK(way(8, 4, 90) == Way::clusters);
+  CHECK(way(8, 16, 90) == Way::warps_share);  // 64 rows
+  CHECK(way(4, 1, 90) == Way::warps_share);   // four parts
+  CHECK(way(16, 16, 90) == Way::clusters);    // in one part
+  CHECK(way(8, 32, 90) == Way::clusters);     // 128 tiles, or two rounds of 256
+  CHECK(way(8, 64, 90) == Way::hopper);       // 256 tiles
+  CHECK(way(1, 64, 90) == Way::warps_share);  // 32 tiles, or one round of 32
+  CHECK(way(1, 65, 90) == Way::hopper);
+  CHECK(way(8, 64, 120) == Way::tensor_cores);
+  CHECK(way(8, 4, 120) == Way::clusters);
+  CHECK(way(8, 4, 89) == Way::warps_share);
   CHECK(way(8, 1, 90, false) == Way::tensor_cores);
+  CHECK(way(8, 1, 90, true, 256) == Way::warps_share);  // two warps a block
+  CHECK(way(8, 16, 90, true, 256) == Way::clusters);
   CHECK(way_of({.NH = 0, .NH_kv = 0}, true, 90, SMS) == Way::clusters);
 }
 
@@ -240,7 +248,7 @@ TEST_CASE("few queries: every step stays in its stream, and two launches share n
                                                step.launch);
   };
   check({.NH = 4, .NH_kv = 2, .Tq = 3, .Tk = 600, .HS = 64}, 0);
-  check({.NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 140, .HS = 72}, 0);  // rows are many
+  check({.NH = 2, .NH_kv = 1, .Tq = 65, .Tk = 140, .HS = 72}, 0);  // queries are many
   check({.Tq = 2, .Tk = 33, .HS = 24}, 1);                         // at any address
 }
 
