@@ -1,8 +1,10 @@
 #include "attention_program.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "common/data/npy.hpp"
+#include "common/kernel/check.hpp"
 
 namespace tutorial::flash_attention {
 
@@ -43,6 +45,50 @@ double visible_pairs(const Attention& shape) {
   const double Tq = shape.Tq, Tk = shape.Tk;
   if (!shape.causal) return Tq * Tk;
   return Tk >= Tq ? Tq * (Tk - Tq) + Tq * (Tq + 1) / 2 : Tk * (Tk + 1) / 2;
+}
+
+bool reads_more_than_it_computes(const Attention& shape) {
+  return shape.rows() > 0 && shape.Tq * shape.group() <= 64 && shape.Tk > 16 * shape.Tq;
+}
+
+namespace {
+
+/// Copies `k` to where it is told.
+template <class T>
+auto copies(const T* k, int64_t bytes) {
+  return [k, bytes](T* to) { CUDA_CHECK(cudaMemcpyAsync(to, k, bytes, cudaMemcpyDeviceToDevice)); };
+}
+
+Row copy_row(const Attention& shape, int64_t bytes) {
+  return {.name = "plain copy of k",
+          .shape = {shape.B, shape.NH_kv, shape.Tk, shape.HS},
+          .cost = {.bytes = 2.0 * static_cast<double>(bytes)},
+          .is_stage = true};
+}
+
+template <class T>
+int64_t bytes_of_keys(const Attention& shape) {
+  return shape.B * shape.NH_kv * shape.Tk * shape.HS * int64_t{sizeof(T)};
+}
+
+}  // namespace
+
+Row plain_copy(const Attention& shape, const float* k) {
+  Row row = copy_row(shape, bytes_of_keys<float>(shape));
+  row.launch = copies(k, bytes_of_keys<float>(shape));
+  return row;
+}
+Row plain_copy(const Attention& shape, const __nv_bfloat16* k) {
+  Row row = copy_row(shape, bytes_of_keys<__nv_bfloat16>(shape));
+  row.launch_bf16 = copies(k, bytes_of_keys<__nv_bfloat16>(shape));
+  return row;
+}
+
+Comparison compare_copy(const Launched& copy, const std::vector<float>& k) {
+  Comparison result;
+  result.ok = std::memcmp(copy.output.data(), k.data(), copy.output.size_bytes()) == 0;
+  if (!result.ok) result.report = "  the copy differs from k";
+  return result;
 }
 
 std::string keys_text(const Attention& shape) {

@@ -24,6 +24,15 @@ Attention without_elements(Attention shape);
 /// How many pairs (query, key) of a head are not masked.
 double visible_pairs(const Attention& shape);
 
+/// Few queries to many keys, as in decoding: what counts is how fast k and v are read.
+bool reads_more_than_it_computes(const Attention& shape);
+
+/// A copy of k, of fp32 or bf16, which moves as many bytes as reading k and v; and whether it is
+/// right.
+Row plain_copy(const Attention& shape, const float* k);
+Row plain_copy(const Attention& shape, const __nv_bfloat16* k);
+Comparison compare_copy(const Launched& copy, const std::vector<float>& k);
+
 /// "out[1×2×12×8] = softmax(q·kᵀ/√8)·v, 12 keys, 1 key and value heads, causal, fp32"
 std::string problem_text(const Attention& shape, const std::string& type);
 /// Of it "12 keys, 1 key and value heads, causal".

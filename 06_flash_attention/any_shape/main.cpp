@@ -1,7 +1,6 @@
 // The program of part any_shape: other head sizes and few queries, beside chapter 05; for few
 // queries beside a copy of k, too.
 #include <cstddef>
-#include <cstring>
 
 #include "any_shape/any_shape.hpp"
 #include "any_shape/paths.hpp"
@@ -16,35 +15,6 @@ const Usage usage =
                     .summary = "attention in fp32 for every head size, and for few queries",
                     .after = any_shape::after,
                     .steps = listed(any_shape::steps)});
-
-namespace {
-
-/// Few queries to many keys, as in decoding: what counts is how fast k and v are read.
-bool reads_more_than_it_computes(const Attention& shape) {
-  return shape.rows() > 0 && shape.Tq * shape.group() <= 64 && shape.Tk > 16 * shape.Tq;
-}
-
-/// A copy of k, which moves as many bytes as reading k and v.
-Row plain_copy(const Attention& shape, const float* k) {
-  const int64_t bytes = shape.B * shape.NH_kv * shape.Tk * shape.HS * int64_t{sizeof(float)};
-  return {.name = "plain copy of k",
-          .launch =
-              [k, bytes](float* to) {
-                CUDA_CHECK(cudaMemcpyAsync(to, k, bytes, cudaMemcpyDeviceToDevice));
-              },
-          .shape = {shape.B, shape.NH_kv, shape.Tk, shape.HS},
-          .cost = {.bytes = 2.0 * static_cast<double>(bytes)},
-          .is_stage = true};
-}
-
-Comparison compare_copy(const Launched& copy, const std::vector<float>& k) {
-  Comparison result;
-  result.ok = std::memcmp(copy.output.data(), k.data(), copy.output.size_bytes()) == 0;
-  if (!result.ok) result.report = "  the copy differs from k";
-  return result;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv, usage);

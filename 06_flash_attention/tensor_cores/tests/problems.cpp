@@ -8,34 +8,15 @@ bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
       step.name, [&] { step.launch(shape, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr); });
 }
 
-void check_step(const Step<Launcher>& step, const Problem& unrounded, Offsets offsets) {
+void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets) {
   if (!is_in_sample(step.name)) return;
-  const Attention& shape = unrounded.shape;
+  const Attention& shape = problem.shape;
   if (shape.HS > largest_head_size(step.launch) || is_too_large_here(step, shape)) return;
   if (step.launch == any_address && offsets.q % 8 == 0) offsets.q += 1;
-  const auto& [of_q, of_k, of_v, of_out, of_lse] = offsets;
-  INFO(step.name << " " << text(shape) << " offsets q " << of_q << ", k " << of_k << ", v " << of_v
-                 << ", out " << of_out << ", lse " << of_lse);
-  const Problem problem = in_bf16(unrounded);
-  const DeviceBuffer<bf16> q(narrowed<bf16>(problem.q), of_q), k(narrowed<bf16>(problem.k), of_k),
-      v(narrowed<bf16>(problem.v), of_v);
-  DeviceBuffer<float> lse(shape.rows(), of_lse);
-  const Reference want = reference_of(problem);
-  check_launch(
-      [&](bf16* out) {
-        step.launch(shape, q.data(), k.data(), v.data(), out, lse.data(), nullptr);
-      },
-      want.out,
-      {.name = "out",
-       .batch = shape.B * shape.NH,
-       .rows = shape.Tq,
-       .cols = shape.HS,
-       .tile = step.tile},
-      of_out);
-  const Comparison sums = compare(lse.to_host(), want.lse,
-                                  {.name = "lse", .batch = shape.B * shape.NH, .rows = shape.Tq});
-  if (!sums.ok) FAIL_CHECK(sums.report);
-  if (!lse.guards_intact()) FAIL_CHECK("the kernel wrote outside of lse");
+  check_problem(
+      step, problem, offsets, 0,
+      [&](const Attention& x, const bf16* q, const bf16* k, const bf16* v, bf16* out, float* lse,
+          Workspace, cudaStream_t stream) { step.launch(x, q, k, v, out, lse, stream); });
 }
 
 void check_both(const Step<Launcher>& step, Attention shape,

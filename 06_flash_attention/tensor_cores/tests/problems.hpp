@@ -26,6 +26,41 @@ struct Offsets {
   int64_t q = 0, k = 0, v = 0, out = 0, lse = 0;
 };
 
+/// Rounds the problem and checks out and lse of a step of this part or of one that goes on from it.
+/// launch(shape, q, k, v, out, lse, workspace, stream) is the step's.
+template <class AnyLauncher, class Launch>
+void check_problem(const Step<AnyLauncher>& step, const Problem& unrounded, const Offsets& offsets,
+                   int64_t workspace_bytes, const Launch& launch) {
+  const Attention& shape = unrounded.shape;
+  const auto& [of_q, of_k, of_v, of_out, of_lse] = offsets;
+  INFO(step.name << " " << text(shape) << " offsets q " << of_q << ", k " << of_k << ", v " << of_v
+                 << ", out " << of_out << ", lse " << of_lse);
+  const Problem problem = in_bf16(unrounded);
+  const DeviceBuffer<bf16> q(narrowed<bf16>(problem.q), of_q), k(narrowed<bf16>(problem.k), of_k),
+      v(narrowed<bf16>(problem.v), of_v);
+  DeviceBuffer<float> lse(shape.rows(), of_lse);
+  DeviceBuffer<std::byte> memory(workspace_bytes);
+  const Reference want = reference_of(problem);
+  check_launch(
+      [&](bf16* out) {
+        memory.poison();
+        launch(shape, q.data(), k.data(), v.data(), out, lse.data(), workspace_in(memory),
+               cudaStream_t{});
+      },
+      want.out,
+      {.name = "out",
+       .batch = shape.B * shape.NH,
+       .rows = shape.Tq,
+       .cols = shape.HS,
+       .tile = step.tile},
+      of_out);
+  const Comparison sums = compare(lse.to_host(), want.lse,
+                                  {.name = "lse", .batch = shape.B * shape.NH, .rows = shape.Tq});
+  if (!sums.ok) FAIL_CHECK(sums.report);
+  if (!lse.guards_intact()) FAIL_CHECK("the kernel wrote outside of lse");
+  if (!memory.guards_intact()) FAIL_CHECK("the kernel wrote outside of the workspace");
+}
+
 /// Does the step need more shared memory for this head size than the device has?
 bool is_too_large_here(const Step<Launcher>& step, Attention shape);
 

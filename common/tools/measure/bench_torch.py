@@ -260,7 +260,7 @@ ROUTINES = {  # by the chapter or part whose table they stand beside
     **dict.fromkeys(["04", "04/long_rows"], softmax),
     "05": unfused_attention,
     **dict.fromkeys(["06", "06/faster", "06/any_shape"], flash_attention),
-    **dict.fromkeys(["06/tensor_cores", "06/hopper"], flash_attention_bf16),
+    **dict.fromkeys(["06/tensor_cores", "06/hopper", "06/few_queries"], flash_attention_bf16),
     "06/backward": attention_backward,
 }
 

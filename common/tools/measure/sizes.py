@@ -59,6 +59,9 @@ LENGTHS = [f"--batch {TOKENS // seq} --heads 12 --seq {seq} --head-dim 64" for s
 HEAD_SIZES = [f"--batch 2 --heads 32 --seq 2048 --head-dim {size}" for size in (40, 64, 80, 96, 112, 128)]
 FEW_BLOCKS = [f"--batch 1 --heads {heads} --seq {seq} --head-dim 64" for heads, seq in ((8, 333), (8, 128), (12, 1024))]
 DECODING = [f"--batch 8 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 4096 --head-dim 128" for queries in (1, 2, 4, 8, 16)]
+# Rows of a group of four heads are 4, 16 or 64; K and V 134, 268 and 537 MB.
+FEW_QUERIES = [f"--batch {batch} --heads 32 --kv-heads 8 --seq {queries} --seq-kv {keys} --head-dim 128"
+               for batch, keys in ((8, 4096), (2, 32768), (1, 131072)) for queries in (1, 4, 16)]
 LONG_DECODING = [
     *[f"--batch 8 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 16384 --head-dim 128" for queries in (1, 4, 16)],
     *[f"--batch 1 --heads 32 --kv-heads 8 --seq 1 --seq-kv {keys} --head-dim 128" for keys in (4096, 16384, 131072)],
@@ -141,6 +144,10 @@ SETS = {  # a name begins with the chapter's number
                            "--batch 4 --heads 16 --seq 2048 --head-dim 128", last=3)],
     "06_tensor_cores": bf16_attention("06/tensor_cores"),
     "06_hopper": bf16_attention("06/hopper"),
+    "06_few_queries": [*sizes("06/few_queries", *FEW_QUERIES), *sizes("06/few_queries", *[
+        f"--batch 8 --heads {heads} --kv-heads 8 --seq {queries} --seq-kv {keys} --head-dim {size}"
+        for heads, queries, keys, size in ((8, 1, 4096, 128), (64, 1, 4096, 128), (32, 1, 4096, 64),
+                                           (32, 1, 1024, 128))], last=2)],
 }
 COUNTED = [
     *sizes("01", product(256, 128, 64), product(257, 130, 45), product(33, 65, 100), product(100, 96, 33)),

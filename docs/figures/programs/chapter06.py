@@ -426,6 +426,32 @@ def split():
     return f
 
 
+# ---- part few_queries
+
+@figure("06_packed")
+def packed():
+    f = Figure(760, 300, "Three queries of each of four heads are rows 0 to 11 of a tile of 16 rows; the last four are zeros. Of the last keys "
+                         "row r sees those that query r % 3 may look at, so the mask's edge is the same three steps for each head.")
+    f.heading(10, 20, "16 rows")
+    f.heading(330, 20, "the last of their keys")
+    for row in range(16):
+        y = 36 + 16 * row
+        head, query = divmod(row, 3)
+        real = row < 12
+        f.rect(150, y, 90, 14, BLUE if real else GREY, (HALF if head % 2 == 0 else PALE) if real else FAINT, 0)
+        for key in range(16):
+            seen = real and key < 14 + query
+            f.rect(330 + key * 20, y, 18, 14, ORANGE if seen else GREY, HALF if seen else FAINT, 0)
+        if real:
+            f.text(665, y + 7, f"query {query}", 11, middle=True)
+    for head in range(4):
+        f.text(140, 36 + 48 * head + 23, f"head {head}", 12.5, BLUE, "end", bold=True, middle=True)
+    f.text(140, 36 + 192 + 31, "zeros", 12.5, anchor="end", middle=True)
+    f.arrow(250, 130, 318, 130, GREY)
+    f.text(284, 120, "r % 3", 12, anchor="middle", code=True)
+    return f
+
+
 # ---- part joint
 
 @figure("06_joint")

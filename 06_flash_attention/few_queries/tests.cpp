@@ -1,0 +1,288 @@
+// Every step of the part on shapes and scores that their likely mistakes do not survive; then the
+// rules by which rows make tiles and keys are cut, what the steps ask for and leave to other parts,
+// and the program. Part tensor_cores tests the reference.
+#include <algorithm>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+
+#include "common/kernel/error.hpp"
+#include "common/testing/asked_for.hpp"
+#include "common/testing/program_run.hpp"
+#include "few_queries/few_queries.hpp"
+#include "tensor_cores/tests/problems.hpp"
+
+namespace tutorial::flash_attention::few_queries {
+namespace {
+
+using Catch::Matchers::MessageMatches;
+using tensor_cores::Offsets;
+
+constexpr int SMS = 132;  // of an H100 or H200, and of the simulator
+
+void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets = {}) {
+  if (!is_in_sample(step.name)) return;
+  tensor_cores::check_problem(step, problem, offsets, workspace_bytes(problem.shape), step.launch);
+}
+void check_both(const Step<Launcher>& step, Attention shape,
+                const std::function<Problem(const Attention&)>& make) {
+  for (bool causal : {true, false}) {
+    shape.causal = causal;
+    check_step(step, make(shape));
+  }
+}
+
+TEST_CASE("few queries: every step is right for every shape", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  for (const Attention& shape : std::vector<Attention>{
+           {.Tq = 1, .Tk = 1, .HS = 16},
+           {.Tq = 5, .Tk = 3, .HS = 8},                                    // queries without keys
+           {.NH = 4, .NH_kv = 1, .Tq = 1, .Tk = 256, .HS = 64},            // whole tiles
+           {.B = 2, .NH = 8, .NH_kv = 2, .Tq = 1, .Tk = 1100, .HS = 128},  // several parts
+           {.B = 2, .NH = 6, .NH_kv = 2, .Tq = 3, .Tk = 300, .HS = 40},    // rows of three heads
+           {.NH = 4, .NH_kv = 1, .Tq = 4, .Tk = 129, .HS = 128},           // 16 rows
+           {.NH = 4, .NH_kv = 1, .Tq = 16, .Tk = 400, .HS = 128},          // 64 rows
+           {.NH = 3, .NH_kv = 1, .Tq = 7, .Tk = 131, .HS = 72, .causal = false},
+           {.NH = 5, .NH_kv = 1, .Tq = 30, .Tk = 70, .HS = 24},     // three tiles of rows
+           {.NH = 2, .NH_kv = 1, .Tq = 90, .Tk = 40, .HS = 104},    // some of them without keys
+           {.NH = 2, .NH_kv = 1, .Tq = 3, .Tk = 200, .HS = 256},    // short tiles
+           {.NH = 2, .NH_kv = 1, .Tq = 20, .Tk = 150, .HS = 136}})  // … of 64 rows
+    check_step(step, normal_problem(shape));
+}
+
+TEST_CASE("few queries: every step is right for all head sizes", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  for (int64_t HS = 8; HS <= 256; HS += step.launch == clusters ? 8 : 56)
+    check_step(step, normal_problem({.NH = 2, .Tq = 2, .Tk = 140, .HS = HS, .causal = false}));
+}
+
+TEST_CASE("few queries: every step is right in 99 KB of shared memory", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  const SmallSharedMemory small(99 * 1024);
+  for (int64_t HS : {64, 128, 256}) {
+    check_step(step, normal_problem({.NH = 2, .NH_kv = 1, .Tq = 2, .Tk = 400, .HS = HS}));
+    check_step(step, normal_problem({.NH = 4, .NH_kv = 1, .Tq = 15, .Tk = 200, .HS = HS}));
+  }
+}
+
+// So that a block has more keys than its ring, and more parts come than a cluster has.
+TEST_CASE("few queries: every step is right on a small device, and on a large one") {
+  const auto step = EACH_STEP(steps);
+  check_step(step, normal_problem({.Tq = 2, .Tk = 1500, .HS = 16}));
+  const FewMultiprocessors few(1);
+  check_step(step, normal_problem({.B = 2, .NH = 4, .NH_kv = 2, .Tq = 2, .Tk = 700, .HS = 128}));
+  check_step(step, normal_problem({.B = 3, .NH = 3, .NH_kv = 1, .Tq = 9, .Tk = 500, .HS = 64}));
+}
+
+TEST_CASE("few queries: every step takes scores of any size", "[values]") {
+  const auto step = EACH_STEP(steps);
+  for (float shift : {200.0f, -200.0f, -2e4f, 2e4f}) {
+    INFO("scores near " << shift);
+    check_both(step, {.NH = 2, .NH_kv = 1, .Tq = 3, .Tk = 140, .HS = 16},
+               [&](const Attention& s) { return with_scores(s, [&](int64_t) { return shift; }); });
+  }
+}
+
+// Maxima that rise or fall, so that warps, parts and tiles all have others.
+TEST_CASE("few queries: every step rescales when the maximum rises, and when it falls",
+          "[values]") {
+  const auto step = EACH_STEP(steps);
+  for (float slope : {0.05f, -0.1f})
+    check_both(step, {.NH = 3, .NH_kv = 1, .Tq = 6, .Tk = 400, .HS = 40}, [&](const Attention& s) {
+      return with_scores(s, [&](int64_t j) { return slope * static_cast<float>(j); });
+    });
+}
+
+// A key of −∞ is masked for every query, wherever its tile and its part are.
+TEST_CASE("few queries: every step survives keys that are masked from end to end", "[values]") {
+  const auto step = EACH_STEP(steps);
+  const Attention shape = {.NH = 2, .NH_kv = 1, .Tq = 2, .Tk = 400, .HS = 16};
+  const auto masked = [&](int64_t first, int64_t last, float others) {
+    INFO("keys " << first << " to " << last << " are masked, other scores near " << others);
+    check_both(step, shape, [&](const Attention& s) {
+      return with_scores(s, [&](int64_t j) { return j >= first && j <= last ? -INF : others; });
+    });
+  };
+  masked(0, 127, 0);     // the first part
+  masked(0, 350, -100);  // and what is left is small: 0 is not a maximum that may be kept
+  masked(128, 255, -100);
+  masked(260, 399, 0);  // the last ones
+  masked(0, 399, 0);    // all
+}
+
+TEST_CASE(
+    "few queries: every step passes NaN and infinite scores on to their queries, and to no others",
+    "[values]") {
+  const auto step = EACH_STEP(steps);
+  const int64_t HS = 16;
+  Problem problem = normal_problem({.NH = 4, .NH_kv = 2, .Tq = 5, .Tk = 300, .HS = HS});
+  problem.q[3 * HS + 1] = std::nanf("");  // query 3 of head 0
+  problem.k[297 * HS + 2] = INF;          // +∞ or −∞ for queries from 2 on, of heads 0 and 1
+  problem.k[420 * HS + 2] = INF;          // key 120 of the other kv head: in another part
+  check_step(step, problem);
+}
+
+TEST_CASE("few queries: every step takes any address that a bf16 can have") {
+  const auto step = EACH_STEP(steps);
+  const Problem problem = normal_problem({.NH = 2, .NH_kv = 1, .Tq = 3, .Tk = 33, .HS = 24});
+  for (int64_t offset : {1, 4}) {
+    check_step(step, problem, {.q = offset});
+    check_step(step, problem, {.k = offset});
+    check_step(step, problem, {.v = offset});
+    check_step(step, problem, {.out = offset});
+  }
+  check_step(step, problem, {.q = 8, .k = 16, .v = 24, .out = 40, .lse = 3});
+}
+
+TEST_CASE("few queries: every step does nothing when there is nothing to do") {
+  const auto step = EACH_STEP(steps);
+  check_step(step, normal_problem({.B = 0, .HS = 8}));
+  check_step(step, normal_problem({.NH = 0, .HS = 8}));
+  check_step(step, normal_problem({.NH = 0, .NH_kv = 0, .HS = 8}));
+  check_step(step, normal_problem({.Tq = 0, .Tk = 5, .HS = 8}));
+  check_step(step, normal_problem({.Tq = 5, .Tk = 0, .HS = 8}));  // zeros
+  // Without columns out is empty, and a score without terms is no score: lse is left alone.
+  step.launch({.Tq = 5, .Tk = 5, .HS = 0}, nullptr, nullptr, nullptr, nullptr, nullptr, {},
+              nullptr);
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+TEST_CASE("few queries: every step refuses what it cannot do, before it launches") {
+  const auto step = EACH_STEP(steps);
+  const auto launch = [&](const Attention& shape) {
+    step.launch(shape, nullptr, nullptr, nullptr, nullptr, nullptr, {}, nullptr);
+  };
+  CHECK_THROWS_MATCHES(launch({.HS = 20}), Error,
+                       MessageMatches(ContainsSubstring("head size 20 is no multiple of 8")));
+  CHECK_THROWS_MATCHES(launch({.B = 0, .HS = 264}), Error,
+                       MessageMatches(ContainsSubstring("takes at most 256")));
+  CHECK_THROWS_MATCHES(launch({.NH = 6, .NH_kv = 4, .HS = 8}), Error,
+                       MessageMatches(ContainsSubstring("--heads a multiple of --kv-heads")));
+  CHECK_THROWS_AS(launch({.Tq = -1, .HS = 8}), Error);
+  if (step.launch == split_keys || step.launch == warps_share)
+    CHECK_THROWS_MATCHES(launch({.Tk = 1000, .HS = 8}), Error,
+                         MessageMatches(ContainsSubstring("needs a workspace of")));
+  const SmallGrid grid(2, 2);
+  CHECK_THROWS_MATCHES(
+      launch({.NH = 3, .NH_kv = 3, .HS = 8}), Error,
+      MessageMatches(ContainsSubstring("3 blocks are more than the 2 that a grid can have")));
+  CHECK(cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("few queries: a tile has 16 rows, or 64 where more share keys") {
+  CHECK(rows_of_tile({.NH = 32, .NH_kv = 8, .Tq = 4}) == 16);
+  CHECK(rows_of_tile({.NH = 32, .NH_kv = 8, .Tq = 5}) == 64);
+  CHECK(rows_of_tile({.NH = 17, .NH_kv = 1, .Tq = 1}) == 64);
+  CHECK(rows_of_tile({.NH = 0, .NH_kv = 0, .Tq = 1}) == 16);
+}
+
+TEST_CASE("few queries: keys are cut where there are too few tiles for all multiprocessors") {
+  const auto split = [](int64_t B, int64_t Tq, int64_t Tk, int64_t most = INT64_MAX) {
+    const Split s = split_of({.B = B, .NH = 32, .NH_kv = 8, .Tq = Tq, .Tk = Tk}, SMS, most);
+    CHECK((s.parts - 1) * s.keys < std::max<int64_t>(Tk, 1));  // none is empty
+    CHECK(s.parts * s.keys >= Tk);
+    CHECK(s.keys % STEP_KEYS == 0);
+    return std::vector{s.tiles, s.parts};
+  };
+  CHECK(split(8, 1, 4096) == std::vector<int64_t>{64, 2});
+  CHECK(split(8, 16, 4096) == std::vector<int64_t>{64, 2});
+  CHECK(split(8, 17, 4096)[0] == 128);  // 68 rows
+  CHECK(split(1, 1, 131072) == std::vector<int64_t>{8, 16});
+  CHECK(split(1, 1, 131072, 8) == std::vector<int64_t>{8, 8});  // a cluster has no more
+  CHECK(split(1, 1, 4096) == std::vector<int64_t>{8, 16});
+  CHECK(split(1, 1, 256)[1] == 2);  // at least 128 keys each
+  CHECK(split(1, 1, 128)[1] == 1);
+  CHECK(split(1, 1, 0)[1] == 1);
+  CHECK(split(17, 1, 100000) == std::vector<int64_t>{136, 3});  // four rounds, not two of 52 %
+  CHECK(split(1000, 1, 4096)[1] == 1);                          // many anyway
+}
+
+TEST_CASE("few queries: by_shape goes the way that rows and the device allow") {
+  const auto way = [](int64_t B, int64_t Tq, int capability, bool aligned = true,
+                      int64_t HS = 128) {
+    return way_of({.B = B, .NH = 32, .NH_kv = 8, .Tq = Tq, .Tk = 4096, .HS = HS}, aligned,
+                  capability, SMS);
+  };
+  CHECK(way(8, 1, 90) == Way::clusters);
+  CHECK(way(8, 4, 90) == Way::clusters);
+  CHECK(way(8, 16, 90) == Way::warps_share);  // 64 rows
+  CHECK(way(4, 1, 90) == Way::warps_share);   // four parts
+  CHECK(way(16, 16, 90) == Way::clusters);    // in one part
+  CHECK(way(8, 32, 90) == Way::clusters);     // 128 tiles, or two rounds of 256
+  CHECK(way(8, 64, 90) == Way::hopper);       // 256 tiles
+  CHECK(way(1, 64, 90) == Way::warps_share);  // 32 tiles, or one round of 32
+  CHECK(way(1, 65, 90) == Way::hopper);
+  CHECK(way(8, 64, 120) == Way::tensor_cores);
+  CHECK(way(8, 4, 120) == Way::clusters);
+  CHECK(way(8, 4, 89) == Way::warps_share);
+  CHECK(way(8, 1, 90, false) == Way::tensor_cores);
+  CHECK(way(8, 1, 90, true, 256) == Way::warps_share);  // two warps a block
+  CHECK(way(8, 16, 90, true, 256) == Way::clusters);
+  CHECK(way_of({.NH = 0, .NH_kv = 0}, true, 90, SMS) == Way::clusters);
+}
+
+TEST_CASE("few queries: the bits of out and lse are the same every time") {
+  const auto step = EACH_STEP(steps);
+  if (!is_in_sample(step.name)) return;
+  const Attention shape = {.NH = 4, .NH_kv = 2, .Tq = 3, .Tk = 700, .HS = 64};
+  const Problem p = normal_problem(shape);
+  const DeviceBuffer<bf16> q(narrowed<bf16>(p.q)), k(narrowed<bf16>(p.k)), v(narrowed<bf16>(p.v));
+  const auto run = [&] {
+    DeviceBuffer<bf16> out(shape.rows() * shape.HS);
+    DeviceBuffer<float> lse(shape.rows());
+    DeviceBuffer<std::byte> memory(workspace_bytes(shape));
+    step.launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
+                nullptr);
+    return std::pair(widened<bf16>(out.to_host()), lse.to_host());
+  };
+  const auto first = run();
+  CHECK(run() == first);
+}
+
+TEST_CASE("few queries: every step stays in its stream, and two launches share nothing") {
+  const auto step = EACH_STEP(steps);
+  const auto check = [&](const Attention& shape, int64_t of_q) {
+    if (!is_in_sample(step.name)) return;
+    CAPTURE(step.name, text(shape), of_q);
+    tensor_cores::check_problem_in_two_streams(normal_problem(shape), of_q, workspace_bytes(shape),
+                                               step.launch);
+  };
+  check({.NH = 4, .NH_kv = 2, .Tq = 3, .Tk = 600, .HS = 64}, 0);
+  check({.NH = 2, .NH_kv = 1, .Tq = 65, .Tk = 140, .HS = 72}, 0);  // queries are many
+  check({.Tq = 2, .Tk = 33, .HS = 24}, 1);                         // at any address
+}
+
+TEST_CASE("few queries: every step asks for what its header says", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  for (const Attention& a :
+       std::vector<Attention>{{.Tq = 1, .Tk = 200, .HS = 64, .causal = false},
+                              {.B = 2, .NH = 6, .NH_kv = 2, .Tq = 2, .Tk = 1100, .HS = 40},
+                              {.NH = 4, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = 104},
+                              {.NH = 4, .NH_kv = 2, .Tq = 20, .Tk = 150, .HS = 256},
+                              {.Tq = 1, .Tk = 100, .HS = 24}}) {
+    CAPTURE(step.name, text(a));
+    const Problem p = normal_problem(a);
+    const DeviceBuffer<bf16> q(narrowed<bf16>(p.q)), k(narrowed<bf16>(p.k)), v(narrowed<bf16>(p.v));
+    DeviceBuffer<bf16> out(a.rows() * a.HS);
+    DeviceBuffer<float> lse(a.rows());
+    DeviceBuffer<std::byte> memory(workspace_bytes(a));
+    check_asked_for(step, [&](auto run) {
+      return run(a, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
+                 nullptr);
+    });
+  }
+}
+
+TEST_CASE("few queries: the program checks every step, and finds one wrong element", "[program]") {
+  const Words small = {"--batch", "1", "--heads",  "4",   "--kv-heads", "2",
+                       "--seq",   "2", "--seq-kv", "140", "--head-dim", "8"};
+  // Of a head 139 + 140 pairs of query and key, 4·8 FLOP each. 8 rows of q and out, 280 of k and v,
+  // of 8 numbers of 2 bytes; and lse.
+  check_all_right(run_program(small), names_of(steps) + Words{"plain copy of k"},
+                  {.flop = 4 * 279 * 32, .bytes = 4 * (8 + 280) * 8 + 4 * 8});
+  check_wrong(run_spoiled(small + Words{"--kernel", "split_keys"}, {"split_keys", 63, 1, 0.1f}),
+              {"1 of 64 elements", "out[3][1][7]"});
+}
+
+}  // namespace
+}  // namespace tutorial::flash_attention::few_queries
