@@ -16,17 +16,18 @@ std::vector<Asked> by_layouts(const Bf16Product& s, Output C) {
 
 }  // namespace
 
-// A map has no extents of 0, and no distances but multiples of 16 bytes, below 2^40.
+// A map has no extents of 0, and no distances but multiples of 16 bytes, below 2^40. And TMA stores
+// whole 16 bytes: where a row of C ends within some, the gap behind it would be written.
 bool tma_takes_layout(const Bf16Product& product, const bf16* A, const bf16* B, Output C) {
   const Bf16Product& p = product;
-  const auto takes = [](const auto* X, int64_t ld, int64_t stride) {
+  const auto takes = [](const auto* X, int64_t ld, int64_t stride, int64_t stored = 0) {
     constexpr int64_t WIDTH = 16 / sizeof(*X);
-    return reinterpret_cast<uintptr_t>(X) % 16 == 0 && ld % WIDTH == 0 && stride % WIDTH == 0 &&
-           std::max(ld, stride) < (int64_t{1} << 40) / 4;
+    return stored % WIDTH == 0 && reinterpret_cast<uintptr_t>(X) % 16 == 0 && ld % WIDTH == 0 &&
+           stride % WIDTH == 0 && std::max(ld, stride) < (int64_t{1} << 40) / 4;
   };
   return std::min({p.M, p.N, p.K, p.batch}) > 0 && std::max({p.M, p.N, p.K, p.batch}) < MOST &&
          takes(A, p.lda, p.stride_a) && takes(B, p.ldb, p.stride_b) &&
-         std::visit([&](const auto* to) { return takes(to, p.ldc, p.stride_c); }, C);
+         std::visit([&](const auto* to) { return takes(to, p.ldc, p.stride_c, p.N); }, C);
 }
 
 std::vector<Asked> narrow_tiles_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,

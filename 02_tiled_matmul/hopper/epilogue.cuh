@@ -22,7 +22,8 @@ __device__ inline float2 load_pair(const bf16* from) {
   return make_float2(__uint_as_float(both << 16), __uint_as_float(both & 0xffff0000u));
 }
 
-/// act(alpha·sum + beta·C + bias) for pairs of sums. Columns from N on have neither bias nor C.
+/// act(alpha·sum + beta·C + bias) for pairs of sums. Columns from N on have neither bias nor C;
+/// where C is read, N is even.
 template <class Out>
 struct Epilogue {
   float alpha, beta;
@@ -39,13 +40,7 @@ struct Epilogue {
   /// The pair in these columns of a row of product `number`, and its bias.
   __device__ void apply(float& first, float& second, int number, int row, int col, float2 b) const {
     float2 old = make_float2(0, 0);
-    if (beta != 0 && row < M && col < N) {
-      const Out* from = C + number * stride_c + row * ldc + col;
-      if (col + 1 < N)
-        old = load_pair(from);
-      else
-        old.x = static_cast<float>(*from);
-    }
+    if (beta != 0 && row < M && col < N) old = load_pair(C + number * stride_c + row * ldc + col);
     first = alpha * first + (beta * old.x + b.x);
     second = alpha * second + (beta * old.y + b.y);
     if (has_gelu) first = gelu(first), second = gelu(second);

@@ -22,8 +22,8 @@ inline constexpr const char* after = "tensor_cores/by_shape";
 // The TMA unit takes matrices whose rows begin at multiples of 16 bytes. So these steps do where A,
 // B and C begin at multiples of 16 bytes and N and K are multiples of 8 below 2^30; anything else
 // goes the way of part tensor_cores' by_shape. Throw Error where compute capability is not 9.0.
-// Step 11 goes by the distances of rows and of matrices in place of N and K, and else the way of
-// that part's layouts.
+// Steps 11 and 12 go by the distances of rows and of matrices in place of N and K, but a row of C
+// has a multiple of 16 bytes; anything else goes the way of that part's layouts.
 Launcher warpgroup, ring, producer, in_flight, two_consumers;
 Launcher persistent, clusters, stored_behind, narrow_tiles, by_shape, layouts, epilogue;
 

@@ -24,7 +24,7 @@ Step<Launcher> layouts_step() {
 
 TEST_CASE("hopper: layouts is right for B and its transpose, gaps and batches", "[shapes]") {
   check_layouts(layouts_step(),
-                {{37, 45, 29}, {136, 72, 200}, {257, 130, 67}, {1, 1, 1}, {5, 9, 0}, {0, 5, 3}});
+                {{37, 40, 29}, {136, 72, 200}, {257, 136, 67}, {3, 5, 7}, {5, 9, 0}, {0, 5, 3}});
 }
 
 // Tiles of 64, 128, 192 and 256 columns, and more of them than blocks.
@@ -32,9 +32,9 @@ TEST_CASE("hopper: layouts is right with each tile", "[shapes]") {
   const Step<Launcher> step = layouts_step();
   const FewMultiprocessors few(6);
   for (const auto& [M, N, batch, columns] :
-       {std::tuple<int64_t, int64_t, int64_t, int>{130, 60, 9, 64},
-        {130, 250, 6, 256},
-        {130, 190, 6, 192},
+       {std::tuple<int64_t, int64_t, int64_t, int>{130, 64, 9, 64},
+        {130, 248, 6, 256},
+        {130, 184, 6, 192},
         {130, 128, 6, 128}}) {
     REQUIRE(columns_of_tile(M, N, 6, batch) == columns);
     for (bool transposed : {false, true})
@@ -63,11 +63,11 @@ TEST_CASE("hopper: layouts takes what TMA does not, too", "[shapes]") {
 TEST_CASE("hopper: what TMA takes of layouts") {
   alignas(16) static const bf16 aligned[2] = {};
   const auto takes = [](Bf16Product p, const bf16* A) {
-    p.M = p.M == 0 ? 20 : p.M, p.N = 30, p.K = 50;
+    p.M = p.M == 0 ? 20 : p.M, p.N = p.N == 0 ? 28 : p.N, p.K = 50;
     return tma_takes_layout(spelled_out(p), A, aligned, static_cast<float*>(nullptr));
   };
   const Bf16Product p = {.b_transposed = true, .lda = 56, .ldb = 56, .ldc = 32, .batch = 2};
-  CHECK(takes(p, aligned));  // whatever N and K are
+  CHECK(takes(p, aligned));  // whatever K is
   CHECK(!takes(p, aligned + 1));
   const auto with = [&](auto change) {
     Bf16Product other = p;
@@ -77,6 +77,7 @@ TEST_CASE("hopper: what TMA takes of layouts") {
   CHECK(!with([](Bf16Product& x) { x.lda = 52; }));
   CHECK(!with([](Bf16Product& x) { x.ldb = 57; }));
   CHECK(!with([](Bf16Product& x) { x.ldc = 30; }));
+  CHECK(!with([](Bf16Product& x) { x.N = 30; }));
   CHECK(with([](Bf16Product& x) { x.stride_a = 2000; }));
   CHECK(!with([](Bf16Product& x) { x.stride_a = 2004; }));
   CHECK(!with([](Bf16Product& x) { x.stride_b = 2001; }));
@@ -115,7 +116,7 @@ TEST_CASE("hopper: layouts asks for what its header says", "[counts]") {
   for (bool transposed : {false, true}) {
     check_layout_asks(step, {.M = 140, .N = 136, .K = 72, .b_transposed = transposed, .batch = 3});
     check_layout_asks(step, {.M = 65,
-                             .N = 131,
+                             .N = 128,
                              .K = 71,
                              .b_transposed = transposed,
                              .lda = 72,
