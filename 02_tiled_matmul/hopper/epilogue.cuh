@@ -22,8 +22,8 @@ __device__ inline float2 load_pair(const bf16* from) {
   return make_float2(__uint_as_float(both << 16), __uint_as_float(both & 0xffff0000u));
 }
 
-/// act(alpha·sum + beta·C + bias) for pairs of sums. Columns from N on have neither bias nor C;
-/// where C is read, N is even.
+/// act(alpha·sum + beta·C + bias). Columns from N on have neither bias nor C; where C is read, N is
+/// even.
 template <class Out>
 struct Epilogue {
   float alpha, beta;
@@ -33,17 +33,37 @@ struct Epilogue {
   int M, N;
   int64_t ldc, stride_c;
 
-  __device__ float2 bias_of(int col) const {
-    if (bias == nullptr) return make_float2(0, 0);
-    return make_float2(col < N ? bias[col] : 0.0f, col + 1 < N ? bias[col + 1] : 0.0f);
-  }
-  /// The pair in these columns of a row of product `number`, and its bias.
-  __device__ void apply(float& first, float& second, int number, int row, int col, float2 b) const {
-    float2 old = make_float2(0, 0);
-    if (beta != 0 && row < M && col < N) old = load_pair(C + number * stride_c + row * ldc + col);
-    first = alpha * first + (beta * old.x + b.x);
-    second = alpha * second + (beta * old.y + b.y);
-    if (has_gelu) first = gelu(first), second = gelu(second);
+  /// For pairs of sums 8 columns apart, the first of which are in rows `row` and `row` + 8 of
+  /// product `number` and in column `col`: four of d for each 8 columns. What is asked is asked
+  /// once for all of them, so that their loads, exponentials and divisions do not wait for each
+  /// other.
+  template <int COUNT>
+  __device__ void apply(float (&d)[COUNT], int number, int row, int col) const {
+    constexpr int COLS = (COUNT + 3) / 4;  // pairs of columns
+    float2 add[COLS] = {};
+    if (bias != nullptr) {
+#pragma unroll
+      for (int j = 0; j < COLS; ++j) {
+        if (col + 8 * j < N) add[j].x = bias[col + 8 * j];
+        if (col + 8 * j + 1 < N) add[j].y = bias[col + 8 * j + 1];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i)
+      d[i] = alpha * d[i] + (i % 2 == 0 ? add[i / 4].x : add[i / 4].y);
+    if (beta != 0) {
+#pragma unroll
+      for (int i = 0; i < COUNT; i += 2) {
+        const int c = col + i / 4 * 8, r = row + i % 4 * 4;
+        if (r >= M || c >= N) continue;
+        const float2 old = load_pair(C + number * stride_c + r * ldc + c);
+        d[i] += beta * old.x, d[i + 1] += beta * old.y;
+      }
+    }
+    if (has_gelu) {
+#pragma unroll
+      for (float& x : d) x = gelu(x);
+    }
   }
 };
 

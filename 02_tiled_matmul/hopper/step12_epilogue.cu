@@ -66,31 +66,21 @@ __device__ Corner corner_of(int tile, int down, int across) {
   return {(place.down * S::CLUSTER + cluster_rank()) * BM, place.across * S::BN, number};
 }
 
-/// What becomes of a warp's sums for a box, from d[0] on; the first is at this corner.
-template <class Out>
-__device__ void finish_sums(const Epilogue<Out>& epilogue, Corner at, float* d) {
-  const int row = at.row + threadIdx.x % 32 / 4, col = at.col + threadIdx.x % 4 * 2;
-#pragma unroll
-  for (int j = 0; j < BOX_COLS<Out> / 8; ++j, d += 4) {
-    const float2 bias = epilogue.bias_of(col + 8 * j);
-    epilogue.apply(d[0], d[1], at.number, row, col + 8 * j, bias);
-    epilogue.apply(d[2], d[3], at.number, row + 8, col + 8 * j, bias);
-  }
-}
-
 /// A warp's sums (16, 2·COUNT), whose first element is at this corner, by way of its boxes.
 template <class Out, int COUNT>
 __device__ void begin_stores(const CUtensorMap& C_map, const Epilogue<Out>& epilogue, Corner at,
                              float (&d)[COUNT], Box (&boxes)[BOXES], int& next) {
 #pragma unroll
   for (int i = 0; i < 2 * COUNT / BOX_COLS<Out>; ++i) {
-    finish_sums(epilogue, {at.row, at.col + i * BOX_COLS<Out>, at.number},
-                d + i * BOX_COLS<Out> / 2);
+    float(&sums)[BOX_COLS<Out> / 2] =
+        reinterpret_cast<float(&)[BOX_COLS<Out> / 2]>(d[i * BOX_COLS<Out> / 2]);
+    epilogue.apply(sums, at.number, at.row + threadIdx.x % 32 / 4,
+                   at.col + i * BOX_COLS<Out> + threadIdx.x % 4 * 2);
     Box& box = boxes[next];
     next = (next + 1) % BOXES;
     if (threadIdx.x % 32 == 0) tma_wait_read<BOXES - 1>();  // TMA has read what the box held …
     __syncwarp();                                           // … and all lanes know
-    fill_box(box, d + i * BOX_COLS<Out> / 2, Out{});
+    fill_box(box, sums, Out{});
     fence_async_proxy();  // TMA may read what this lane has written …
     __syncwarp();         // … and what the others have
     if (threadIdx.x % 32 == 0) {

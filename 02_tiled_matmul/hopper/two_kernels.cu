@@ -17,19 +17,20 @@ __global__ void finish_rows(Epilogue<Out> epilogue, Out* C, int64_t rows, bool i
     Out* const to = C + row / epilogue.M * epilogue.stride_c + row % epilogue.M * epilogue.ldc;
     for (int col = 2 * threadIdx.x; col < epilogue.N; col += 2 * THREADS) {
       const bool has_second = col + 1 < epilogue.N;
-      float2 x = make_float2(0, 0);
+      float x[2] = {};
       if (in_pairs && has_second) {
-        x = load_pair(to + col);
+        const float2 pair = load_pair(to + col);
+        x[0] = pair.x, x[1] = pair.y;
       } else {
-        x.x = static_cast<float>(to[col]);
-        if (has_second) x.y = static_cast<float>(to[col + 1]);
+        x[0] = static_cast<float>(to[col]);
+        if (has_second) x[1] = static_cast<float>(to[col + 1]);
       }
-      epilogue.apply(x.x, x.y, 0, 0, col, epilogue.bias_of(col));
+      epilogue.apply(x, 0, 0, col);
       if (in_pairs && has_second) {
-        store_pair(to + col, x.x, x.y);
+        store_pair(to + col, x[0], x[1]);
       } else {
-        to[col] = static_cast<Out>(x.x);
-        if (has_second) to[col + 1] = static_cast<Out>(x.y);
+        to[col] = static_cast<Out>(x[0]);
+        if (has_second) to[col + 1] = static_cast<Out>(x[1]);
       }
     }
   }

@@ -113,8 +113,8 @@ SETS = {  # a name begins with the chapter's number
         (100, 100, 100000), (128, 128, 65536), (257, 4099, 3001), (300, 5000, 2500), (4097, 500, 999),
         (8191, 511, 1025), (16384, 96, 8192), (20000, 64, 20000))], last=4),
     "02_rows": sizes("02/any_shape", *[product(2**i, 4096, 4096) for i in range(11)], last=1),
-    "02_tensor_cores": bf16_products("02/tensor_cores", last=6),
-    "02_hopper": bf16_products("02/hopper", last=3),
+    "02_tensor_cores": bf16_products("02/tensor_cores", last=7),
+    "02_hopper": bf16_products("02/hopper", last=5),
     "02_tensor_cores_layouts": layouts("02/tensor_cores"),
     "02_hopper_layouts": layouts("02/hopper"),
     "02_hopper_epilogue": sizes("02/hopper", *[product(m, m, k) + f" --layout nt --epilogue bias_gelu{out} --kernel epilogue"
