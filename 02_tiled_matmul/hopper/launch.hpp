@@ -10,8 +10,11 @@
 #include "common/kernel/shared_memory.hpp"
 #include "common/kernel/tensor_map.hpp"
 #include "hopper/hopper.hpp"
+#include "tensor_cores/launch_checks.hpp"
 
 namespace tutorial::tiled_matmul::hopper {
+
+using tensor_cores::require_no_epilogue, tensor_cores::require_plain;
 
 /// Throws Error where there are no warpgroup products: they are on compute capability 9.0 alone.
 inline void require_sm_90a(const char* step) {
@@ -30,6 +33,16 @@ CUtensorMap map_of(const T* X, int64_t rows, int64_t cols, int tile_rows, int ti
   const auto size = [](int64_t number) { return static_cast<uint64_t>(number); };
   return tensor_map(X, {size(cols), size(rows)}, {size(cols)},
                     {static_cast<uint32_t>(tile_cols), static_cast<uint32_t>(tile_rows)});
+}
+
+/// From step 11 on: the same of `batch` matrices whose rows begin ld elements apart, and they
+/// themselves `stride`.
+template <class T>
+CUtensorMap map_of(const T* X, int64_t batch, int64_t stride, int64_t rows, int64_t cols,
+                   int64_t ld, int tile_rows, int tile_cols) {
+  const auto size = [](int64_t number) { return static_cast<uint64_t>(number); };
+  return tensor_map(X, {size(cols), size(rows), size(batch)}, {size(ld), size(stride)},
+                    {static_cast<uint32_t>(tile_cols), static_cast<uint32_t>(tile_rows), 1});
 }
 
 }  // namespace tutorial::tiled_matmul::hopper

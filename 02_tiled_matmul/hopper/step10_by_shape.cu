@@ -161,8 +161,8 @@ constexpr int BESIDES = 32;
 
 /// How long the busiest multiprocessor works, in such columns.
 template <class S>
-int64_t work(int64_t M, int64_t N, int multiprocessors) {
-  const int64_t tiles = ceil_div(M, S::ROWS) * ceil_div(N, S::BN);
+int64_t work(int64_t M, int64_t N, int multiprocessors, int64_t batch) {
+  const int64_t tiles = batch * ceil_div(M, S::ROWS) * ceil_div(N, S::BN);
   return ceil_div(tiles, std::max(1, multiprocessors / S::CLUSTER)) * (S::BN + BESIDES);
 }
 
@@ -173,11 +173,11 @@ using Narrow = Shape<64, 1>;
 
 }  // namespace
 
-int columns_of_tile(int64_t M, int64_t N, int multiprocessors) {
-  int64_t least = work<Widest>(M, N, multiprocessors);
+int columns_of_tile(int64_t M, int64_t N, int multiprocessors, int64_t batch) {
+  int64_t least = work<Widest>(M, N, multiprocessors, batch);
   int columns = Widest::BN;
   const auto try_shape = [&]<class S>(S) {
-    const int64_t this_one = work<S>(M, N, multiprocessors);
+    const int64_t this_one = work<S>(M, N, multiprocessors, batch);
     if (this_one < least) least = this_one, columns = S::BN;
   };
   try_shape(Wide()), try_shape(Square()), try_shape(Narrow());
@@ -187,6 +187,7 @@ int columns_of_tile(int64_t M, int64_t N, int multiprocessors) {
 void by_shape(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
               Workspace workspace, cudaStream_t stream) {
   require_sm_90a("by_shape");
+  require_plain(product, "by_shape");
   if (!tma_takes(product, A, B, C))
     return tensor_cores::by_shape(product, A, B, C, workspace, stream);
   switch (columns_of_tile(product.M, product.N, multiprocessors())) {

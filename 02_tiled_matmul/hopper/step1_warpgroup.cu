@@ -72,6 +72,7 @@ __global__ void __launch_bounds__(WARPGROUP)
 void warpgroup(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
                Workspace workspace, cudaStream_t stream) {
   require_sm_90a("warpgroup");
+  require_plain(product, "warpgroup");
   if (!tma_takes(product, A, B, C))
     return tensor_cores::by_shape(product, A, B, C, workspace, stream);
   const int64_t M = product.M, N = product.N, K = product.K;

@@ -89,6 +89,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 void in_flight(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
                Workspace workspace, cudaStream_t stream) {
   require_sm_90a("in_flight");
+  require_plain(product, "in_flight");
   if (!tma_takes(product, A, B, C))
     return tensor_cores::by_shape(product, A, B, C, workspace, stream);
   const int64_t M = product.M, N = product.N, K = product.K;

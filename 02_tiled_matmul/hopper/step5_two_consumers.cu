@@ -94,6 +94,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 void two_consumers(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
                    Workspace workspace, cudaStream_t stream) {
   require_sm_90a("two_consumers");
+  require_plain(product, "two_consumers");
   if (!tma_takes(product, A, B, C))
     return tensor_cores::by_shape(product, A, B, C, workspace, stream);
   const int64_t M = product.M, N = product.N, K = product.K;

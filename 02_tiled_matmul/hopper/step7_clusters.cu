@@ -113,6 +113,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 void clusters(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
               Workspace workspace, cudaStream_t stream) {
   require_sm_90a("clusters");
+  require_plain(product, "clusters");
   if (!tma_takes(product, A, B, C))
     return tensor_cores::by_shape(product, A, B, C, workspace, stream);
   const int64_t M = product.M, N = product.N, K = product.K;

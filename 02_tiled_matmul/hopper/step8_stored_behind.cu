@@ -135,6 +135,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 void stored_behind(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
                    Workspace workspace, cudaStream_t stream) {
   require_sm_90a("stored_behind");
+  require_plain(product, "stored_behind");
   if (!tma_takes(product, A, B, C))
     return tensor_cores::by_shape(product, A, B, C, workspace, stream);
   const int64_t M = product.M, N = product.N, K = product.K;

@@ -168,6 +168,7 @@ bool wide_tiles_are_enough(int64_t M, int64_t N, int multiprocessors) {
 void narrow_tiles(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
                   Workspace workspace, cudaStream_t stream) {
   require_sm_90a("narrow_tiles");
+  require_plain(product, "narrow_tiles");
   if (!tma_takes(product, A, B, C))
     return tensor_cores::by_shape(product, A, B, C, workspace, stream);
   const bool wide = wide_tiles_are_enough(product.M, product.N, multiprocessors());

@@ -1,4 +1,4 @@
-// What steps 13 to 15 ask global memory for: they may copy A and B before.
+// What steps 13 to 16 ask global memory for: they may copy A and B before.
 #include "common/kernel/shared_memory.hpp"
 #include "tensor_cores/bf16_rows.hpp"
 #include "tensor_cores/operands.hpp"
@@ -22,6 +22,14 @@ std::vector<Asked> by_padded_tiles(const Bf16Product& s, const bf16* A, const bf
            .stores = 2 * (PA * s.M * LDA + PB * s.K * LDB)}};
 }
 
+/// In tiles of BM × BN, from A and B as they are, for each of P products.
+template <int BM, int BN>
+std::vector<Asked> by_layouts(const Bf16Product& s, Output C) {
+  const int64_t E = bytes_of_element(C), P = s.batch;
+  return {{.loads = 2 * P * s.K * (s.M * ceil_div(s.N, BN) + s.N * ceil_div(s.M, BM)),
+           .stores = E * P * s.M * s.N}};
+}
+
 }  // namespace
 
 std::vector<Asked> padded_rows_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
@@ -41,6 +49,14 @@ std::vector<Asked> by_shape_asks(const Bf16Product& s, const bf16* A, const bf16
   return takes_small_tiles(s.M, s.N, multiprocessors(), shared_memory_limit())
              ? by_padded_tiles<64, 128>(s, A, B, C, workspace)
              : by_padded_tiles<128, 256>(s, A, B, C, workspace);
+}
+
+std::vector<Asked> layouts_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
+                                Workspace workspace, cudaStream_t stream) {
+  if (is_plain(s) && copies_pay(s, A, B)) return by_shape_asks(s, A, B, C, workspace, stream);
+  return takes_small_tiles(s.M, s.N, multiprocessors(), shared_memory_limit(), s.batch)
+             ? by_layouts<64, 128>(s, C)
+             : by_layouts<128, 256>(s, C);
 }
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

@@ -47,21 +47,21 @@ using Word = std::conditional_t<COUNT == CHUNK, uint4, uint16_t>;
 
 /// The block's threads bring the tile of X (rows, cols) whose first element is X[row0][col0],
 /// WIDTH elements at a time: CHUNK where X's rows are aligned, else 1. Where X ends, zeros fill the
-/// tile.
+/// tile. X's rows begin ld elements apart.
 template <class Tile, int THREADS, int WIDTH>
 __device__ void load_tile(bf16* tile, const bf16* X, int64_t rows, int64_t cols, int64_t row0,
-                          int64_t col0) {
+                          int64_t col0, int64_t ld) {
   constexpr int ACROSS = Tile::COLS / WIDTH, APART = THREADS / ACROSS;  // threads, rows
   constexpr int COUNT = Tile::ROWS / APART, BATCH = COUNT < 8 ? COUNT : 8;
   static_assert(THREADS % ACROSS == 0 && Tile::ROWS % APART == 0 && COUNT % BATCH == 0);
   const int row = threadIdx.x / ACROSS, col = threadIdx.x % ACROSS * WIDTH;
-  const bf16* from = X + (row0 + row) * cols + col0 + col;
+  const bf16* from = X + (row0 + row) * ld + col0 + col;
 #pragma unroll 1
   for (int first = 0; first < COUNT; first += BATCH) {
     // All loads before the first store: so they are under way at once.
     Word<WIDTH> words[BATCH];
 #pragma unroll
-    for (int i = 0; i < BATCH; ++i, from += APART * cols) {
+    for (int i = 0; i < BATCH; ++i, from += APART * ld) {
       const bool inside = row0 + row + (first + i) * APART < rows && col0 + col < cols;
       words[i] = inside ? *reinterpret_cast<const Word<WIDTH>*>(from) : Word<WIDTH>{};
     }
@@ -69,6 +69,12 @@ __device__ void load_tile(bf16* tile, const bf16* X, int64_t rows, int64_t cols,
     for (int i = 0; i < BATCH; ++i)
       *reinterpret_cast<Word<WIDTH>*>(tile + Tile::at(row + (first + i) * APART, col)) = words[i];
   }
+}
+
+template <class Tile, int THREADS, int WIDTH>
+__device__ void load_tile(bf16* tile, const bf16* X, int64_t rows, int64_t cols, int64_t row0,
+                          int64_t col0) {
+  load_tile<Tile, THREADS, WIDTH>(tile, X, rows, cols, row0, col0, cols);
 }
 
 /// The side of a tile that K runs along.

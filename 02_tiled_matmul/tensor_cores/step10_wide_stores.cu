@@ -112,6 +112,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 void wide_stores(const Bf16Product& product, const bf16* A, const bf16* B, Output C, Workspace,
                  cudaStream_t stream) {
   require_device("wide_stores", TwoStages::BYTES);
+  require_plain(product, "wide_stores");
   const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);

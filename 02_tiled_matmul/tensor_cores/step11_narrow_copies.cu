@@ -116,6 +116,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 void narrow_copies(const Bf16Product& product, const bf16* A, const bf16* B, Output C, Workspace,
                    cudaStream_t stream) {
   require_device("narrow_copies", TwoStages::BYTES);
+  require_plain(product, "narrow_copies");
   const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const int width = std::min(copy_width(A, K), copy_width(B, N));

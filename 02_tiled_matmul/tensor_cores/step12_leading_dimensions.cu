@@ -115,6 +115,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 void leading_dimensions(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
                         Workspace, cudaStream_t stream) {
   require_device("leading_dimensions", TwoStages::BYTES);
+  require_plain(product, "leading_dimensions");
   const int64_t M = product.M, N = product.N, K = product.K;
   const int64_t lda = K, ldb = N;  // A and B have no gaps
   if (M == 0 || N == 0) return;

@@ -119,6 +119,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 void padded_rows(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
                  Workspace workspace, cudaStream_t stream) {
   require_device("padded_rows", TwoStages::BYTES);
+  require_plain(product, "padded_rows");
   const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const Operands x = aligned_operands(product, A, B, workspace, stream);

@@ -131,6 +131,7 @@ bool large_tiles_are_few(int64_t M, int64_t N, int multiprocessors) {
 void small_tiles(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
                  Workspace workspace, cudaStream_t stream) {
   require_device("small_tiles", Small::BYTES);
+  require_plain(product, "small_tiles");
   const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const Operands x = aligned_operands(product, A, B, workspace, stream);

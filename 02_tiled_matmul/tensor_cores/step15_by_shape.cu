@@ -133,10 +133,11 @@ double rounds(int64_t blocks, int multiprocessors, int blocks_per_sm, double alo
 
 // Measured on an H200: a small block has a quarter of a large one's work. It takes 0.36 of its
 // time, and two at once take 0.65. (A multiprocessor has 1 KB more than one block may have.)
-bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int64_t shared_bytes) {
+bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int64_t shared_bytes,
+                       int64_t batch) {
   const bool share = 2 * Small::BYTES <= shared_bytes;
-  const int64_t large = ceil_div(M, Large::BM) * ceil_div(N, Large::BN);
-  const int64_t small = ceil_div(M, Small::BM) * ceil_div(N, Small::BN);
+  const int64_t large = batch * ceil_div(M, Large::BM) * ceil_div(N, Large::BN);
+  const int64_t small = batch * ceil_div(M, Small::BM) * ceil_div(N, Small::BN);
   return rounds(small, multiprocessors, share ? 2 : 1, 0.36, share ? 0.65 : 0.36) <
          rounds(large, multiprocessors, 1, 1, 1);
 }
@@ -146,6 +147,7 @@ bool takes_small_tiles(int64_t M, int64_t N, int multiprocessors, int64_t shared
 void by_shape(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
               Workspace workspace, cudaStream_t stream) {
   require_device("by_shape", Small::BYTES);
+  require_plain(product, "by_shape");
   const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const Operands x = aligned_operands(product, A, B, workspace, stream);

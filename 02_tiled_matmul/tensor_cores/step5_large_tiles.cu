@@ -86,6 +86,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 void large_tiles(const Bf16Product& product, const bf16* A, const bf16* B, Output C, Workspace,
                  cudaStream_t stream) {
   require_device("large_tiles", TwoStages::BYTES);
+  require_plain(product, "large_tiles");
   const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);

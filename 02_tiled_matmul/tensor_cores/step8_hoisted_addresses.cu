@@ -105,6 +105,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 void hoisted_addresses(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
                        Workspace, cudaStream_t stream) {
   require_device("hoisted_addresses", TwoStages::BYTES);
+  require_plain(product, "hoisted_addresses");
   const int64_t M = product.M, N = product.N, K = product.K;
   if (M == 0 || N == 0) return;
   const bool aligned = rows_are_aligned(A, K) && rows_are_aligned(B, N);

@@ -1,4 +1,4 @@
-// Words of steps 10 to 15: finished sums on their way through shared memory.
+// Words of steps 10 to 16: finished sums on their way through shared memory.
 #pragma once
 
 #include "common/kernel/mma.cuh"
@@ -22,10 +22,10 @@ template <int ACROSS>
 inline constexpr int STAGED = 16 * STAGED_ROW<ACROSS>;
 
 /// As store_sums(), but 16 rows at a time go through `staged`, which nobody else reads or writes.
-/// On the way out a lane has 16 bytes of C, and where rows of C begin anywhere, `aligned` is
-/// false, its lanes have neighbours at least.
+/// On the way out a lane has 16 bytes of C, and where rows of C begin or end anywhere, `aligned` is
+/// false, its lanes have neighbours at least. Rows of C begin ldc elements apart.
 template <class Out, int DOWN, int ACROSS>
-__device__ void store_wide(Out* C, int64_t M, int64_t N, int64_t row0, int64_t col0,
+__device__ void store_wide(Out* C, int64_t M, int64_t N, int64_t ldc, int64_t row0, int64_t col0,
                            const float (&sum)[DOWN][ACROSS][4], Out* staged, bool aligned) {
   constexpr int COLS = 8 * ACROSS, ROW = STAGED_ROW<ACROSS>, WIDTH = 16 / sizeof(Out);
   const int lane = threadIdx.x % 32;
@@ -44,17 +44,22 @@ __device__ void store_wide(Out* C, int64_t M, int64_t N, int64_t row0, int64_t c
       for (int x = lane; x < 16 * COLS / WIDTH; x += 32) {
         const int row = x / (COLS / WIDTH), col = x % (COLS / WIDTH) * WIDTH;
         if (row0 + row < M && col0 + col < N)
-          *reinterpret_cast<uint4*>(C + (row0 + row) * N + col0 + col) =
+          *reinterpret_cast<uint4*>(C + (row0 + row) * ldc + col0 + col) =
               *reinterpret_cast<const uint4*>(staged + row * ROW + col);
       }
     } else {
       for (int x = lane; x < 16 * COLS; x += 32) {
         const int row = x / COLS, col = x % COLS;
         if (row0 + row < M && col0 + col < N)
-          C[(row0 + row) * N + col0 + col] = staged[row * ROW + col];
+          C[(row0 + row) * ldc + col0 + col] = staged[row * ROW + col];
       }
     }
   }
+}
+template <class Out, int DOWN, int ACROSS>
+__device__ void store_wide(Out* C, int64_t M, int64_t N, int64_t row0, int64_t col0,
+                           const float (&sum)[DOWN][ACROSS][4], Out* staged, bool aligned) {
+  store_wide(C, M, N, N, row0, col0, sum, staged, aligned);
 }
 
 }  // namespace tutorial::tiled_matmul::tensor_cores

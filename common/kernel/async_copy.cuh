@@ -25,4 +25,12 @@ __device__ inline void copy_async(T* to, const T* from, bool inside = true) {
     __pipeline_memcpy_async(to, from, BYTES, inside ? 0 : BYTES);
 }
 
+/// The same of 16-bit elements of which the matrix has the first `count`, 0 to COUNT: the others
+/// are not read, and zeros come in their place.
+template <int COUNT, class T>
+__device__ inline void copy_async_part(T* to, const T* from, int count) {
+  static_assert(sizeof(T) == 2 && (COUNT == 2 || COUNT == 4 || COUNT == 8), "4, 8 or 16 bytes");
+  ptx::copy_async_part<COUNT * sizeof(T)>(to, from, count * static_cast<int>(sizeof(T)));
+}
+
 }  // namespace tutorial

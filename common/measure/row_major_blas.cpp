@@ -33,14 +33,29 @@ struct Sizes {
   int left_ld, right_ld, out_ld;
 };
 
-void bf16_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __nv_bfloat16* A,
-               const __nv_bfloat16* B, void* C, cudaDataType type) {
-  if (M == 0 || N == 0) return;
-  const Sizes s(M, N, K, Transpose::none);
+void bf16_gemm(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,
+               const Bf16Matrices& x, void* C, cudaDataType type, Transpose transpose) {
+  if (batch == 0 || M == 0 || N == 0) return;
+  const Sizes s(M, N, K, transpose);
+  const int count = as_int("the batch", batch),
+            left_ld = as_int("ldb", std::max<int64_t>(x.ldb, 1)),
+            right_ld = as_int("lda", std::max<int64_t>(x.lda, 1)), out_ld = as_int("ldc", x.ldc);
   const float alpha = 1, beta = 0;
-  CUBLAS_CHECK(cublasGemmEx(handle, s.left, CUBLAS_OP_N, s.m, s.n, s.k, &alpha, B, CUDA_R_16BF,
-                            s.left_ld, A, CUDA_R_16BF, s.right_ld, &beta, C, type, s.out_ld,
-                            CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+  if (count == 1)
+    CUBLAS_CHECK(cublasGemmEx(handle, s.left, CUBLAS_OP_N, s.m, s.n, s.k, &alpha, x.B, CUDA_R_16BF,
+                              left_ld, x.A, CUDA_R_16BF, right_ld, &beta, C, type, out_ld,
+                              CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+  else
+    CUBLAS_CHECK(cublasGemmStridedBatchedEx(
+        handle, s.left, CUBLAS_OP_N, s.m, s.n, s.k, &alpha, x.B, CUDA_R_16BF, left_ld, x.stride_b,
+        x.A, CUDA_R_16BF, right_ld, x.stride_a, &beta, C, type, out_ld, x.stride_c, count,
+        CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+}
+
+/// One product of matrices without gaps.
+Bf16Matrices tight(int64_t N, int64_t K, const __nv_bfloat16* A, const __nv_bfloat16* B) {
+  return {
+      .A = A, .B = B, .lda = K, .ldb = N, .ldc = N, .stride_a = 0, .stride_b = 0, .stride_c = 0};
 }
 
 }  // namespace
@@ -67,11 +82,19 @@ void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, floa
 
 void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __nv_bfloat16* A,
                     const __nv_bfloat16* B, float* C) {
-  bf16_gemm(handle, M, N, K, A, B, C, CUDA_R_32F);
+  bf16_gemm(handle, 1, M, N, K, tight(N, K, A, B), C, CUDA_R_32F, Transpose::none);
 }
 void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __nv_bfloat16* A,
                     const __nv_bfloat16* B, __nv_bfloat16* C) {
-  bf16_gemm(handle, M, N, K, A, B, C, CUDA_R_16BF);
+  bf16_gemm(handle, 1, M, N, K, tight(N, K, A, B), C, CUDA_R_16BF, Transpose::none);
+}
+void row_major_gemm_batched(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,
+                            const Bf16Matrices& matrices, float* C, Transpose transpose) {
+  bf16_gemm(handle, batch, M, N, K, matrices, C, CUDA_R_32F, transpose);
+}
+void row_major_gemm_batched(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,
+                            const Bf16Matrices& matrices, __nv_bfloat16* C, Transpose transpose) {
+  bf16_gemm(handle, batch, M, N, K, matrices, C, CUDA_R_16BF, transpose);
 }
 
 void row_major_gemm_batched(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,

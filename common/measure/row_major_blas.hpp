@@ -49,6 +49,20 @@ void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, cons
 void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __nv_bfloat16* A,
                     const __nv_bfloat16* B, __nv_bfloat16* C);
 
+/// The same for `batch` products, of A (M, K) and B (K, N), or (N, K) for Transpose::b, whose rows
+/// are lda, ldb and ldc elements apart; the matrices of product i begin at A + i·stride_a, and so
+/// on.
+struct Bf16Matrices {
+  const __nv_bfloat16 *A, *B;
+  int64_t lda, ldb, ldc, stride_a, stride_b, stride_c;
+};
+void row_major_gemm_batched(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,
+                            const Bf16Matrices& matrices, float* C,
+                            Transpose transpose = Transpose::none);
+void row_major_gemm_batched(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,
+                            const Bf16Matrices& matrices, __nv_bfloat16* C,
+                            Transpose transpose = Transpose::none);
+
 /// The first for `batch` products: the matrices of product i begin at A + i·stride_a, and so on.
 void row_major_gemm_batched(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,
                             float alpha, const float* A, int64_t stride_a, const float* B,

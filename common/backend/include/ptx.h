@@ -54,18 +54,22 @@ __device__ inline uint32_t to_tf32(float value) {
   return bits;
 }
 
-/// What __pipeline_memcpy_async() does, without a branch: with a size of 0 nothing is read, and
-/// zeros come. (PTX ISA, "cp.async"; .cg goes past the L1 cache, and takes 16 bytes only.)
+/// What __pipeline_memcpy_async() does, without a branch: only the first `inside` bytes are read,
+/// and zeros follow. (PTX ISA, "cp.async"; .cg goes past the L1 cache, and takes 16 bytes only.)
 template <int BYTES>
-__device__ inline void copy_async(void* to, const void* from, bool inside) {
+__device__ inline void copy_async_part(void* to, const void* from, int inside) {
   if constexpr (BYTES == 16)
     PTX_SM_80("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
-              "r"(inside ? 16 : 0)
+              "r"(inside)
               : "memory");
   else
     PTX_SM_80("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)), "l"(from),
-              "n"(BYTES), "r"(inside ? BYTES : 0)
+              "n"(BYTES), "r"(inside)
               : "memory");
+}
+template <int BYTES>
+__device__ inline void copy_async(void* to, const void* from, bool inside) {
+  copy_async_part<BYTES>(to, from, inside ? BYTES : 0);
 }
 
 // The "memory" keeps them behind stores that the compiler sees: it does not see that they read.

@@ -39,8 +39,12 @@ __forceinline__ void mma_m16n8k8_tf32(float (&c)[4], const uint32_t (&a)[4], uin
 }
 
 template <int BYTES>
+__forceinline__ void copy_async_part(void* to, const void* from, int inside) {
+  __pipeline_memcpy_async(to, from, BYTES, BYTES - inside);
+}
+template <int BYTES>
 __forceinline__ void copy_async(void* to, const void* from, bool inside) {
-  __pipeline_memcpy_async(to, from, BYTES, inside ? 0 : BYTES);
+  copy_async_part<BYTES>(to, from, inside ? BYTES : 0);
 }
 
 template <int COUNT>

@@ -251,7 +251,8 @@ void TileCopies::write(const Store& store) {
   const TensorMapImage& map = store.tile.map;
   for_each_row(map, store.tile.at, [&](int64_t row, int64_t first, int64_t columns, uintptr_t to) {
     if (columns == 0) return;
-    const size_t bytes = static_cast<size_t>(columns * map.element);
+    // Whole 16 bytes, as an H200 does, with what the tile has there: behind the end of a row, too.
+    const size_t bytes = static_cast<size_t>((columns * map.element + 15) / 16 * 16);
     if (running_.checks)
       running_.checks->global_access(to, bytes, AccessKind::write, store.tile.instruction);
     std::memcpy(reinterpret_cast<void*>(to),

@@ -33,6 +33,8 @@ def options(words):
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--tf32", action="store_true")
     parser.add_argument("--bf16-out", action="store_true", help="torch.mm gives bf16 in any case")
+    parser.add_argument("--layout", default="nn")
+    parser.add_argument("--epilogue", default="none")
     parser.add_argument("--kernel", action="append", help="which of our steps the program runs: nothing to do with this")
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--csv")
@@ -101,11 +103,21 @@ def matmul(o):
 
 
 def matmul_bf16(o):
-    A, B = normal(o.m, o.k).bfloat16(), normal(o.k, o.n).bfloat16()
-    want = A[:64].double() @ B.double()
-    flop, size = 2 * o.m * o.n * o.k, 2 * (o.m * o.k + o.k * o.n + o.m * o.n)
+    P = o.batch or 1
+    shape = (P, o.n, o.k) if o.layout == "nt" else (P, o.k, o.n)  # as B lies
+    A, lies = normal(P, o.m, o.k).bfloat16(), normal(*shape).bfloat16()
+    B, bias = lies.mT if o.layout == "nt" else lies, normal(o.n).bfloat16()
+    want = A[-1, :64].double() @ B[-1].double()
+    flop, size = 2 * P * o.m * o.n * o.k, 2 * P * (o.m * o.k + o.k * o.n + o.m * o.n)
     allowed = 1e-5 * o.k + 2**-8 * want.abs().max().item()
-    yield "torch.mm", lambda: torch.mm(A, B), lambda C: C[:64], want, allowed, flop, size
+    if o.epilogue == "bias_gelu":
+        want = F.gelu(want + bias.double(), approximate="tanh")
+        call = lambda: F.gelu(F.linear(A[0], lies[0], bias), approximate="tanh")
+        yield "F.linear, F.gelu", call, lambda C: C[:64], want, 2 * allowed, flop, size
+    elif P > 1:
+        yield "torch.bmm", lambda: torch.bmm(A, B), lambda C: C[-1, :64], want, allowed, flop, size
+    else:
+        yield "torch.mm", lambda: torch.mm(A[0], B[0]), lambda C: C[:64], want, allowed, flop, size
 
 
 def masked_bmm(o):

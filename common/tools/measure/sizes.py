@@ -83,6 +83,13 @@ def bf16_products(ladder, last=2):
                 (16384, 512, 8192))], last=last)]
 
 
+def layouts(ladder):
+    """A·B and A·Bᵀ, large products and several small ones, by step layouts; A·B by the step before, too."""
+    problems = [*[product(m, m, m) for m in (4096, 8192)], product(1024, 1024, 1024) + " --batch 8"]
+    return [*sizes(ladder, *[each + " --kernel by_shape --kernel layouts" for each in problems[:2]],
+                   problems[2] + " --kernel layouts", *[each + " --layout nt --kernel layouts" for each in problems])]
+
+
 def few_rows(*rows):
     return [product(m, n, k) + " --bf16-out" for m in rows for n, k in (
         (4096, 4096), (11008, 4096), (6144, 4096), (4096, 14336), (8192, 28672), (50304, 768))]
@@ -109,8 +116,12 @@ SETS = {  # a name begins with the chapter's number
         (100, 100, 100000), (128, 128, 65536), (257, 4099, 3001), (300, 5000, 2500), (4097, 500, 999),
         (8191, 511, 1025), (16384, 96, 8192), (20000, 64, 20000))], last=4),
     "02_rows": sizes("02/any_shape", *[product(2**i, 4096, 4096) for i in range(11)], last=1),
-    "02_tensor_cores": bf16_products("02/tensor_cores", last=6),
-    "02_hopper": bf16_products("02/hopper", last=3),
+    "02_tensor_cores": bf16_products("02/tensor_cores", last=7),
+    "02_hopper": bf16_products("02/hopper", last=5),
+    "02_tensor_cores_layouts": layouts("02/tensor_cores"),
+    "02_hopper_layouts": layouts("02/hopper"),
+    "02_hopper_epilogue": sizes("02/hopper", *[product(m, m, k) + f" --layout nt --epilogue bias_gelu{out} --kernel epilogue"
+                                        for m, k in ((4096, 4096), (8192, 8192), (8192, 1024)) for out in ("", " --bf16-out")]),
     "02_few_rows": [*sizes("02/few_rows", *few_rows(1, 8, 64)), *sizes("02/few_rows", *few_rows(16, 32, 256), last=1),
                     *sizes("02/few_rows", *[product(m, 4096, k) + " --bf16-out" for m in (192, 384)
                                             for k in (4096, 14336)], last=3)],
