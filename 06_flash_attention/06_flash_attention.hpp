@@ -30,12 +30,30 @@
 
 namespace tutorial::flash_attention {
 
+/// How far apart the elements of a tensor lie: element d of token t, head h of sequence b lies at
+/// b·batch + h·head + t·token + d.
+struct Strides {
+  int64_t batch = 0, head = 0, token = 0;
+
+  /// Where a token's row begins.
+  __host__ __device__ int64_t at(int64_t b, int64_t h, int64_t t) const {
+    return b * batch + h * head + t * token;
+  }
+};
+
+struct TensorStrides {
+  Strides q = {}, k = {}, v = {}, out = {};
+};
+
 /// One problem. All sizes are >= 0.
 struct Attention {
   int64_t B = 1, NH = 1, NH_kv = 1;  // batch, query heads, key and value heads
   int64_t Tq = 1, Tk = 1;            // queries and keys of a head
   int64_t HS = 1;                    // head size
   bool causal = true;
+  // For the last steps of the parts tensor_cores and hopper; all other steps refuse it. A tensor
+  // whose tokens are 0 apart is as above, without gaps.
+  TensorStrides strides = {};
 
   /// Rows of out: one a query.
   __host__ __device__ int64_t rows() const { return B * NH * Tq; }
@@ -54,8 +72,12 @@ struct Attention {
   }
 };
 
-/// Throws Error unless all sizes are >= 0 and NH is a multiple of NH_kv.
-void require_valid(const Attention& shape);
+/// What a step may take besides sizes.
+inline constexpr unsigned STRIDES = 1;
+
+/// Throws Error unless all sizes are >= 0 and NH is a multiple of NH_kv; and for what the step does
+/// not take.
+void require_valid(const Attention& shape, unsigned takes = 0);
 
 // ---- the steps
 

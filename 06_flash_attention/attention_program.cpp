@@ -76,7 +76,12 @@ Comparison Wanted::compare_out(std::span<const float> out, const Layout& layout)
 }
 
 Comparison Wanted::compare(const Launched& row, const std::vector<float>& lse) const {
-  const Comparison out = compare_out(row.output, row.layout);
+  return compare(row.output, row.layout, lse);
+}
+
+Comparison Wanted::compare(std::span<const float> of_out, const Layout& layout,
+                           const std::vector<float>& lse) const {
+  const Comparison out = compare_out(of_out, layout);
   const Comparison sums = compare_rows(
       lse, of_rows.lse, rows, {.name = "lse", .batch = shape.B * shape.NH, .rows = shape.Tq});
   return out.ok && !sums.ok ? sums : out;

@@ -21,6 +21,19 @@ Attention attention_of(const Options& options);
 /// The problem without its elements: of it a launcher only says whether it can do it.
 Attention without_elements(Attention shape);
 
+/// The steps that run: those that take what the problem needs (STRIDES); but where the user names
+/// steps, these, and one that cannot do it then says so.
+template <class Launcher>
+std::vector<Step<Launcher>> steps_for(const Options& options,
+                                      const std::vector<Step<Launcher>>& steps, unsigned needed) {
+  std::vector<Step<Launcher>> chosen, able;
+  for (const auto& step : steps) {
+    if (options.selected(step.name)) chosen.push_back(step);
+    if ((step.features & needed) == needed) able.push_back(step);
+  }
+  return chosen.size() < steps.size() ? chosen : able;
+}
+
 /// How many pairs (query, key) of a head are not masked.
 double visible_pairs(const Attention& shape);
 
@@ -45,6 +58,8 @@ struct Wanted {
   Comparison compare_out(std::span<const float> out, const Layout& layout) const;
   /// Of out and lse the one that is wrong; out, if both are right.
   Comparison compare(const Launched& row, const std::vector<float>& lse) const;
+  Comparison compare(std::span<const float> out, const Layout& layout,
+                     const std::vector<float>& lse) const;
 };
 Wanted wanted(const Attention& shape, const Options& options);
 

@@ -1,5 +1,6 @@
-// What the last two steps ask global memory for: they choose their tiles.
+// What the steps from 10 on ask global memory for: they choose their tiles.
 #include "hopper/hopper.hpp"
+#include "hopper/launch.hpp"
 #include "tensor_cores/launch.hpp"
 
 namespace tutorial::flash_attention::hopper {
@@ -16,6 +17,14 @@ std::vector<Asked> head_sizes_ask(const Attention& s, const bf16* q, const bf16*
   return s.HS <= 128   ? by_bf16_tiles<128, 128>(s)
          : s.HS <= 192 ? by_bf16_tiles<128, 112>(s)
                        : by_bf16_tiles<128, 80>(s);
+}
+
+/// That a step without strides would ask for as much is what it is there for.
+std::vector<Asked> layouts_ask(const Attention& s, const bf16* q, const bf16* k, const bf16* v,
+                               bf16* out, float* lse, Workspace workspace, cudaStream_t stream) {
+  if (!all_rows_for_tma(tensor_cores::with_strides(s), q, k, v, out))
+    return tensor_cores::by_sized_tiles(s);
+  return head_sizes_ask(s, q, k, v, out, lse, workspace, stream);
 }
 
 }  // namespace tutorial::flash_attention::hopper

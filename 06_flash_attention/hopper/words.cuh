@@ -53,6 +53,16 @@ __device__ __forceinline__ void load(Boxes<R, D>& tile, const CUtensorMap& map, 
     tma_load(tile.box[i], map, full, {i * COLUMNS, row, head});
 }
 
+/// The same from a map of four dimensions, of steps from 12 on.
+template <int R, int D>
+__device__ __forceinline__ void load(Boxes<R, D>& tile, const CUtensorMap& map, Barrier& full,
+                                     int row, int head, int batch) {
+  barrier_arrive_expect(full, tile.BYTES);
+#pragma unroll
+  for (int i = 0; i < Boxes<R, D>::COUNT; ++i)
+    tma_load(tile.box[i], map, full, {i * COLUMNS, row, head, batch});
+}
+
 /// A tile of queries: from i0 on, of one head; and how many tiles of Bc keys one of them sees.
 struct Queries {
   int head, kv_head, i0, tiles;
@@ -62,6 +72,16 @@ struct Queries {
         i0(static_cast<int>(i0)) {
     const int64_t last = (i0 + Br < shape.Tq ? i0 + Br : shape.Tq) - 1;
     tiles = static_cast<int>(ceil_div(shape.visible_keys(last), Bc));
+  }
+};
+
+/// Whose they are: the sequence, its head, and its head of keys.
+struct HeadOf {
+  int batch, head, kv_head;
+  __device__ HeadOf(const Attention& shape, const Queries& queries) {
+    batch = queries.head / static_cast<int>(shape.NH);
+    head = queries.head % static_cast<int>(shape.NH);
+    kv_head = queries.kv_head - batch * static_cast<int>(shape.NH_kv);
   }
 };
 

@@ -32,13 +32,14 @@ inline constexpr const char* after = "q_outer";
 
 /// Writes out and lse in a stream. Does nothing when out is empty. Waits for nothing. Throws Error,
 /// before any launch and for an empty out too, when the shape is invalid, the step or the device
-/// cannot do its head size, or q, k, v or out does not begin at a multiple of 16 bytes (any_address
-/// takes those).
+/// cannot do its head size, or q, k, v or out does not begin at a multiple of 16 bytes (the steps
+/// from any_address on take those); and for strides, which layouts takes.
 using Launcher = void(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
                       bf16* out, float* lse, cudaStream_t stream);
 
 Launcher fragments, swizzled, waits_in_order, sums_at_end, short_softmax, tall_tiles,
-    masks_at_edges, one_barrier, lazy_rescale, wide_tiles, large_heads, head_sizes, any_address;
+    masks_at_edges, one_barrier, lazy_rescale, wide_tiles, large_heads, head_sizes, any_address,
+    layouts;
 
 /// In tiles of Br queries and Bc keys: each tile of queries reads all keys that it sees.
 template <int Br, int Bc = 64, class... Rest>
@@ -120,11 +121,19 @@ inline const std::vector<Step<Launcher>> steps = {
      .asked = by_sized_tiles,
      .idea = "tensors that do not begin at a multiple of 16 bytes, one number at a time",
      .needs = "sm_80"},
+    {.name = "layouts",
+     .launch = layouts,
+     .asked = by_sized_tiles,
+     .idea = "strides: heads, tokens and sequences any number of elements apart",
+     .needs = "sm_80",
+     .features = STRIDES},
 };
 
 /// The largest head size of a step; all of them take multiples of 8.
 inline int64_t largest_head_size(Launcher* step) {
-  return step == large_heads || step == head_sizes || step == any_address ? 256 : 128;
+  for (Launcher* large : {large_heads, head_sizes, any_address, layouts})
+    if (step == large) return 256;
+  return 128;
 }
 
 // ---- the reference

@@ -30,5 +30,15 @@ TEST_CASE("hopper: the program finds one wrong element of out, and of lse", "[pr
               {"1 of 24 elements", "lse[1][11][0]"});
 }
 
+TEST_CASE("hopper: the program takes other layouts, in the steps that do", "[program]") {
+  for (const char* layout : {"bthd", "qkv"}) {
+    const ProgramRun run = run_program(sizes("2", "1", "12", "12") + Words{"--layout", layout});
+    CHECK(run.status == 0);
+    CHECK(run.rows.size() == 2);
+    CHECK(run.row("layouts").check == "ok");
+    CHECK(run.row("permuted first").check == "ok");
+  }
+}
+
 }  // namespace
 }  // namespace tutorial::flash_attention::hopper

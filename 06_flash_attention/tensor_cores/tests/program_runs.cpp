@@ -30,6 +30,23 @@ TEST_CASE("tensor cores: the program finds one wrong element of out, and of lse"
               {"1 of 24 elements", "lse[1][11][0]"});
 }
 
+TEST_CASE("tensor cores: the program takes other layouts, in the steps that do", "[program]") {
+  for (const char* layout : {"bthd", "qkv"}) {
+    const ProgramRun run = run_program(sizes("2", "1", "12", "12") + Words{"--layout", layout});
+    CHECK(run.status == 0);
+    CHECK(run.rows.size() == 2);
+    CHECK(run.row("layouts").check == "ok");
+    CHECK(run.row("permuted first").check == "ok");
+  }
+  const ProgramRun qkv = run_program(sizes("2", "1", "12", "13") + Words{"--layout", "qkv"});
+  CHECK(qkv.status == 2);
+  CHECK_THAT(qkv.err, ContainsSubstring("12 queries and 13 keys; make --seq-kv equal to --seq."));
+  const ProgramRun other = run_program(sizes("2", "1", "12", "12") +
+                                       Words{"--layout", "bthd", "--kernel", "head_sizes"});
+  CHECK(other.status == 2);
+  CHECK_THAT(other.err, ContainsSubstring("and no strides; take --kernel layouts"));
+}
+
 // Of a large one 64 rows are compared, or as many as the host can afford. Beside the wrong step
 // another one is right.
 TEST_CASE("tensor cores: the program compares some rows of a large result", "[program]") {
