@@ -20,6 +20,10 @@ void require_valid(const Attention& shape, unsigned takes) {
       throw Error(
           "this step takes tensors (B, NH, T, HS) without gaps, and no strides; take --kernel "
           "layouts of 06/tensor_cores or 06/hopper.");
+  if ((shape.lengths.queries || shape.lengths.keys) && (takes & LENGTHS) == 0)
+    throw Error(
+        "this step knows one length for all sequences; take --kernel lengths of 06/tensor_cores, "
+        "06/hopper or, in fp32, 06/any_shape.");
 }
 
 float score_scale(const Attention& shape) {

@@ -21,14 +21,15 @@ inline constexpr const char* after = "tensor_cores/lazy_rescale";
 
 /// As part tensor_cores' launchers, with a workspace of workspace_bytes() bytes: the steps from 7
 /// on throw Error when out is not empty and it has less. Two launches that may run at the same time
-/// have one each. Unaligned tensors only the steps from head_sizes on take, and strides layouts.
+/// have one each. Unaligned tensors only the steps from head_sizes on take, strides layouts and
+/// lengths, and lengths of sequences only lengths.
 using Launcher = void(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
                       bf16* out, float* lse, Workspace workspace, cudaStream_t stream);
 
 Launcher warpgroups, setmaxnreg, taking_turns, overlapped, persistent, query_ring, tickets,
-    longest_first, tile_stores, three_consumers, head_sizes, layouts;
+    longest_first, tile_stores, three_consumers, head_sizes, layouts, lengths;
 
-Asks<Launcher> three_consumers_ask, head_sizes_ask, layouts_ask;
+Asks<Launcher> three_consumers_ask, head_sizes_ask, layouts_ask, lengths_ask;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "warpgroups",
@@ -92,6 +93,12 @@ inline const std::vector<Step<Launcher>> steps = {
      .idea = "strides: maps of four dimensions, heads and tokens any number of elements apart",
      .needs = "sm_90a",
      .features = STRIDES},
+    {.name = "lengths",
+     .launch = lengths,
+     .asked = lengths_ask,
+     .idea = "a length for each sequence: a padded batch without work for the padding",
+     .needs = "sm_90a",
+     .features = STRIDES | LENGTHS},
 };
 
 /// The bytes that any step needs at most: a counter of tickets.
@@ -99,7 +106,7 @@ int64_t workspace_bytes(const Attention& shape);
 
 /// The largest head size of a step; all of them take multiples of 8.
 inline int64_t largest_head_size(Launcher* step) {
-  return step == head_sizes || step == layouts ? 256 : 128;
+  return step == head_sizes || step == layouts || step == lengths ? 256 : 128;
 }
 
 /// How many queries of a head a block of the steps from 10 on takes: 128 or 192.

@@ -74,7 +74,7 @@ bool all_rows_for_tma(const Attention& shape, const bf16* q, const bf16* k, cons
 
 StridedMaps::StridedMaps(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
                          const bf16* out, int Br, int Bc) {
-  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal, strides] = shape;
+  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal, strides, lengths] = shape;
   this->q = map_of(q, B, NH, Tq, HS, strides.q, Br);
   this->out = map_of(out, B, NH, Tq, HS, strides.out, ROWS_OF_STORE);
   if (Tk == 0) {  // nothing is loaded of k and v, and a map has rows

@@ -198,6 +198,20 @@ __device__ __forceinline__ void round_weights(uint32_t (&P)[N / 8][4], const flo
 
 // ---- The result
 
+/// Rows from query Tq on become those of queries without keys, for step 13. The warpgroup's rows
+/// begin at query i0. Their O is not multiplied by 0, since it may be NaN.
+template <int N>
+__device__ __forceinline__ void clear_padding(float (&O)[N], Sums& sums, int64_t i0, int64_t Tq) {
+  if (i0 + ROWS <= Tq) return;
+  const int64_t i = i0 + 16 * (threadIdx.x % WARPGROUP / WARP) + threadIdx.x % WARP / 4;
+#pragma unroll
+  for (int h = 0; h < 2; ++h)
+    if (i + 8 * h >= Tq) sums.m[h] = -INFINITY, sums.l[h] = 0;
+#pragma unroll
+  for (int n = 0; n < N; ++n)
+    if (i + 8 * (n / 2 % 2) >= Tq) O[n] = 0;
+}
+
 /// O / l, and lse = log(l) + ln(2)·m of the rows that exist. The warpgroup's rows begin at query
 /// i0; lse is the head's.
 template <int N>

@@ -15,7 +15,8 @@ Usage with_bf16_attention(Usage own, int64_t queries_on_cpu) {
                {"--seq-kv", "--seq", "keys"},
                {"--head-dim", {.gpu = 128, .cpu = 64}, "head size, a multiple of 8"}};
   own.texts = {
-      {"--layout", "bhtd", "bhtd|bthd|qkv: (B, NH, T, HS); (B, T, NH, HS); fused, a slice each"}};
+      {"--layout", "bhtd", "bhtd|bthd|qkv: (B, NH, T, HS); (B, T, NH, HS); fused, a slice each"},
+      lengths_option()};
   return own;
 }
 
@@ -24,35 +25,39 @@ Attention bf16_attention_of(const Options& options) {
 }
 
 unsigned needs_of(const Options& options) {
-  return options.text("--layout") == "bhtd" ? 0 : STRIDES;
+  return (options.text("--layout") == "bhtd" ? 0 : STRIDES) |
+         (options.text("--lengths").empty() ? 0 : LENGTHS);
 }
 
-void announce_bf16(Table& table, const Attention& shape, const Options& options) {
+void announce_bf16(Table& table, const Attention& shape, const GivenLengths& lengths,
+                   const Options& options) {
   const std::string& layout = options.text("--layout");
-  const double rows = static_cast<double>(shape.rows());
+  const double rows = static_cast<double>(shape.rows()), HS = static_cast<double>(shape.HS);
   const double kv_rows = static_cast<double>(shape.B * shape.NH_kv * shape.Tk);
-  const double elements = 2 * (rows + kv_rows) * static_cast<double>(shape.HS);
+  const double elements = 2 * (rows + kv_rows) * HS;
+  const Work work = work_of(lengths.on_host(shape));
   table.problem(problem_text(shape, "bf16"),
-                {.flop = 4 * visible_pairs(shape) * static_cast<double>(shape.B * shape.NH) *
-                         static_cast<double>(shape.HS),
-                 .bytes = 2 * elements + 4 * rows,
+                {.flop = work.flop,
+                 .bytes = 2 * (rows + work.q_rows + 2 * work.kv_rows) * HS + 4 * rows,
                  .arithmetic = Arithmetic::bf16},
                 layout == "bhtd" ? std::vector{shape.B, shape.NH, shape.Tq, shape.HS}
                                  : std::vector{shape.B, shape.Tq, shape.NH, shape.HS},
                 elements * (layout == "bhtd" ? 1 : 3) + 4 * rows);
   table.say("q, k and v are rounded to bf16 (to nearest even); checked against these numbers");
+  if (lengths.any()) table.say(lengths.text(shape));
   if (layout == "bthd") table.say("q, k, v and out are (B, T, NH, HS), and are not copied first");
   if (layout == "qkv")
     table.say(
         "q, k and v are slices of one tensor (B, T, NH + 2·NH_kv, HS); out is (B, T, NH, HS)");
 }
 
-RoundedInputs::RoundedInputs(const Attention& shape, const Options& options) {
+RoundedInputs::RoundedInputs(const Attention& shape, const GivenLengths& lengths,
+                             const Options& options) {
   const std::vector<float> host_q = rounded_to<bf16>(options.input("q").host()),
                            host_k = rounded_to<bf16>(options.input("k").host()),
                            host_v = rounded_to<bf16>(options.input("v").host());
   const std::vector<int64_t> rows = rows_to_check(shape, options.seed());
-  want = {shape, rows, reference_bf16(shape, host_q, host_k, host_v, rows)};
+  want = {shape, rows, reference_bf16(lengths.on_host(shape), host_q, host_k, host_v, rows)};
   const Placed as_q = placed_q(shape), as_k = placed_k(shape), as_v = placed_v(shape);
   if (options.text("--layout") == "qkv") {
     const int64_t first_k = shape.NH * shape.HS, first_v = first_k + shape.NH_kv * shape.HS;

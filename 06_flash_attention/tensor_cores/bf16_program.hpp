@@ -12,22 +12,23 @@
 namespace tutorial::flash_attention::tensor_cores {
 
 /// `own`, with the sizes that an Attention is made of, and the inputs q, k and v: of so many
-/// queries where there is no GPU and the user does not say. And --layout.
+/// queries where there is no GPU and the user does not say. And --layout and --lengths.
 Usage with_bf16_attention(Usage own, int64_t queries_on_cpu);
 
 /// The problem of these options, with its strides.
 Attention bf16_attention_of(const Options& options);
-/// What it needs of a step: STRIDES, or nothing.
+/// What it needs of a step: STRIDES, LENGTHS, both or nothing.
 unsigned needs_of(const Options& options);
 
 /// Prints the problem, whose least work is both products of the visible pairs; q, k and v read, out
 /// and lse written.
-void announce_bf16(Table& table, const Attention& shape, const Options& options);
+void announce_bf16(Table& table, const Attention& shape, const GivenLengths& lengths,
+                   const Options& options);
 
 /// The inputs rounded to bf16, on the device, and what is right for these numbers.
 class RoundedInputs {
  public:
-  RoundedInputs(const Attention& shape, const Options& options);
+  RoundedInputs(const Attention& shape, const GivenLengths& lengths, const Options& options);
   Comparison compare(const Launched& row, const std::vector<float>& lse) const;
 
   const bf16 *q, *k, *v;

@@ -36,7 +36,7 @@ void require_supported(const Attention& shape, const char* step, int64_t largest
 }
 
 Attention with_strides(Attention shape) {
-  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal, strides] = shape;
+  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal, strides, lengths] = shape;
   const auto complete = [&](Strides& of, int64_t heads, int64_t T) {
     if (of.token == 0) of = {.batch = heads * T * HS, .head = T * HS, .token = HS};
     if (B <= 1) of.batch = HS;

@@ -16,7 +16,9 @@ const Usage usage = tensor_cores::with_bf16_attention(
 
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv, usage);
-  const Attention shape = tensor_cores::bf16_attention_of(options);
+  const Attention padded = tensor_cores::bf16_attention_of(options);
+  const GivenLengths lengths(options, padded);
+  const Attention shape = lengths.on_device(padded);
   const unsigned needs = tensor_cores::needs_of(options);
   const auto steps = steps_for(options, tensor_cores::steps, needs);
 
@@ -24,9 +26,9 @@ int main(int argc, char** argv) try {
   table.require_a_step(steps, [&](tensor_cores::Launcher* launch) {
     launch(without_elements(shape), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
   });
-  tensor_cores::announce_bf16(table, shape, options);
+  tensor_cores::announce_bf16(table, padded, lengths, options);
 
-  const tensor_cores::RoundedInputs in(shape, options);
+  const tensor_cores::RoundedInputs in(padded, lengths, options);
   DeviceBuffer<float> lse(shape.rows());
   for (const auto& step : steps) {
     // `run`: the step's launcher, or its `asked`, which has the same parameters.
@@ -36,11 +38,12 @@ int main(int argc, char** argv) try {
     if (auto row = table.launch_bf16(step, call, [&](float*) { lse.poison(); }))
       table.add(row, in.compare(row, row.fetch(lse)));
   }
-  if (needs != 0 && options.compares()) {
+  if ((needs & STRIDES) != 0 && options.compares()) {
     tensor_cores::PermutedFirst permuted(shape);
     const auto step = [&](const Attention& dense, const bf16* q, const bf16* k, const bf16* v,
                           bf16* out) {
-      tensor_cores::head_sizes(dense, q, k, v, out, lse.data(), nullptr);
+      (lengths.any() ? tensor_cores::lengths : tensor_cores::head_sizes)(dense, q, k, v, out,
+                                                                         lse.data(), nullptr);
     };
     if (auto row = table.launch({.name = "permuted first",
                                  .launch_bf16 = [&](bf16* out) { permuted.launch(in, out, step); },

@@ -44,4 +44,18 @@ __device__ void copy_rows_apart(bf16* tile, const bf16* from, int64_t apart, int
   }
 }
 
+/// Rows from query Tq on become those of queries without keys: zeros, and lse = −∞. The 16 rows
+/// begin at query i0. Their O is not multiplied by 0, since it may be NaN.
+template <int D>
+__device__ void clear_padding(Rows16<D>& rows, int64_t i0, int64_t Tq) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    if (i0 + threadIdx.x % WARP / 4 + 8 * h < Tq) continue;
+    rows.m[h] = -INFINITY;
+    rows.l[h] = 0;
+#pragma unroll
+    for (int d = 0; d < D / 8; ++d) rows.O[d][2 * h] = rows.O[d][2 * h + 1] = 0;
+  }
+}
+
 }  // namespace tutorial::flash_attention::tensor_cores

@@ -34,7 +34,8 @@ TEST_CASE("hopper: steps for larger heads are right for all head sizes", "[shape
   for (int64_t HS = 8; HS <= 256; HS += step.launch == head_sizes ? 8 : 40)
     check_step(step, normal_problem({.Tq = 19, .Tk = 130, .HS = HS, .causal = false}));
   for (int64_t HS : {56, 96, 136, 192, 200, 256})  // more than a tile of queries, and of keys
-    check_step(step, normal_problem({.NH = 2, .NH_kv = 1, .Tq = 210, .Tk = 330, .HS = HS}));
+    if (step.launch == head_sizes || HS == 96 || HS == 200)
+      check_step(step, normal_problem({.NH = 2, .NH_kv = 1, .Tq = 210, .Tk = 330, .HS = HS}));
 }
 
 TEST_CASE("hopper: steps for larger heads take any address that a bf16 can have") {

@@ -10,11 +10,12 @@
 namespace tutorial::flash_attention::tensor_cores {
 namespace {
 
+// lengths has some of them below.
 TEST_CASE("tensor cores: steps with strides are right in every layout", "[shapes]") {
   const auto step = EACH_STEP(steps);
-  if ((step.features & STRIDES) == 0 || !is_in_sample(step.name)) return;
+  if (step.launch != layouts) return;
   for_layouts([&](const Problem& problem, const Offsets& offsets) {
-    if (is_too_large_here(step, problem.shape)) return;
+    if (!is_in_sample(step.name) || is_too_large_here(step, problem.shape)) return;
     check_placed(step.name, problem, offsets,
                  [&](const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
                      float* lse) { step.launch(shape, q, k, v, out, lse, nullptr); });
@@ -33,6 +34,49 @@ TEST_CASE("tensor cores: steps with strides ask for as much in another layout", 
   check_asked_for(step, [&](auto run) {
     return run(a, q.data(), k.data(), v.data(), out.data(), lse.data(), nullptr);
   });
+}
+
+TEST_CASE("tensor cores: steps with lengths are right for padded batches", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  if ((step.features & LENGTHS) == 0) return;
+  const auto check = [&](const Problem& problem, const Offsets& offsets) {
+    if (!is_in_sample(step.name) || is_too_large_here(step, problem.shape)) return;
+    check_placed(step.name, problem, offsets,
+                 [&](const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
+                     float* lse) { step.launch(shape, q, k, v, out, lse, nullptr); });
+  };
+  for (int64_t HS : {40, 136})
+    for_lengths(128, HS <= 64 ? 128 : 64, HS, HS == 40,
+                [&](const Problem& problem) { check(problem, {}); });
+  // In other layouts, and number by number.
+  const std::vector<int64_t> lengths = {50, 0, 70};
+  Attention shape = {.B = 3, .NH = 2, .NH_kv = 1, .Tq = 70, .Tk = 70, .HS = 72};
+  shape.lengths = {lengths.data(), lengths.data()};
+  for (const char* layout : {"bthd", "qkv"})
+    check(with_padding(normal_problem(in_layout(shape, layout))), {});
+  check(with_padding(normal_problem(shape)), {.v = 1});
+}
+
+TEST_CASE("tensor cores: steps with lengths ask for what is there, and no more", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  if ((step.features & LENGTHS) == 0) return;
+  for (bool causal : {true, false}) {
+    Attention a = {.B = 4, .NH = 2, .NH_kv = 1, .Tq = 150, .Tk = 150, .HS = 64, .causal = causal};
+    const std::vector<int64_t> lengths = {0, 150, 129, 20};
+    a.lengths = {lengths.data(), lengths.data()};
+    const Problem p = normal_problem(a);
+    const DeviceBuffer<bf16> q(narrowed<bf16>(p.q)), k(narrowed<bf16>(p.k)), v(narrowed<bf16>(p.v));
+    DeviceBuffer<bf16> out(a.rows() * a.HS);
+    DeviceBuffer<float> lse(a.rows());
+    const DeviceLengths on_device(a);
+    // Two lengths for each of 128 threads in two blocks a head.
+    check_asked_for(step,
+                    [&](auto run) {
+                      return run(on_device.of(a), q.data(), k.data(), v.data(), out.data(),
+                                 lse.data(), nullptr);
+                    },
+                    {.more = 2 * 8 * 128 * 2 * 4 * 2});
+  }
 }
 
 TEST_CASE("tensor cores: a layout has its strides, and is refused where it has none") {

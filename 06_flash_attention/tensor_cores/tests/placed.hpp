@@ -6,6 +6,7 @@
 #include "common/kernel/check.hpp"
 #include "tensor_cores/in_layout.hpp"
 #include "tensor_cores/tests/problems.hpp"
+#include "tests/padded.hpp"
 
 namespace tutorial::flash_attention::tensor_cores {
 
@@ -35,7 +36,8 @@ inline void check_placed(const char* step, const Problem& unrounded, const Offse
   const Placed as = placed_out(shape);
   DeviceBuffer<bf16> out(as.span(), offsets.out);
   DeviceBuffer<float> lse(shape.rows(), offsets.lse);
-  launch(shape, q.data(), k.data(), v.data(), out.data(), lse.data());
+  const DeviceLengths lengths(shape);
+  launch(lengths.of(shape), q.data(), k.data(), v.data(), out.data(), lse.data());
   CUDA_CHECK_LAUNCH();
   std::vector<bf16> all = out.to_host();
   const std::vector<float> got = dense_of(widened<bf16>(all), as);

@@ -13,7 +13,7 @@ using Catch::Matchers::MessageMatches;
 
 TEST_CASE("tensor cores: every step refuses what it cannot do, before it launches") {
   const auto step = EACH_STEP(steps);
-  const bool any = step.launch == any_address || step.launch == layouts;
+  const bool any = step.launch == any_address || step.features != 0;
   const auto* odd = reinterpret_cast<const bf16*>(uintptr_t{258});  // never read
   const auto launch = [&](const Attention& shape, const bf16* q = nullptr) {
     step.launch(shape, q, nullptr, nullptr, nullptr, nullptr, nullptr);
@@ -32,6 +32,23 @@ TEST_CASE("tensor cores: every step refuses what it cannot do, before it launche
     CHECK_THROWS_MATCHES(launch({.B = 0, .HS = 8}, odd), Error,
                          MessageMatches(ContainsSubstring("take --kernel any_address")));
   CHECK(cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("tensor cores: lengths are refused by steps without them") {
+  const auto step = EACH_STEP(steps);
+  const int64_t* const some = reinterpret_cast<const int64_t*>(uintptr_t{256});  // never read
+  for (const Lengths& lengths : {Lengths{.queries = some}, Lengths{.keys = some}}) {
+    const auto launch = [&] {
+      step.launch({.B = 0, .HS = 8, .lengths = lengths}, nullptr, nullptr, nullptr, nullptr,
+                  nullptr, nullptr);
+    };
+    if ((step.features & LENGTHS) != 0)
+      CHECK_NOTHROW(launch());
+    else
+      CHECK_THROWS_MATCHES(
+          launch(), Error,
+          MessageMatches(ContainsSubstring("one length for all sequences; take --kernel lengths")));
+  }
 }
 
 TEST_CASE("tensor cores: strides are refused by steps without them, and bad ones by all") {
