@@ -30,12 +30,40 @@
 
 namespace tutorial::flash_attention {
 
+/// How far apart the elements of a tensor lie: element d of token t, head h of sequence b lies at
+/// b·batch + h·head + t·token + d.
+struct Strides {
+  int64_t batch = 0, head = 0, token = 0;
+
+  /// Where a token's row begins.
+  __host__ __device__ int64_t at(int64_t b, int64_t h, int64_t t) const {
+    return b * batch + h * head + t * token;
+  }
+};
+
+struct TensorStrides {
+  Strides q = {}, k = {}, v = {}, out = {};
+};
+
+/// How many queries, and keys, each sequence of the batch has: B numbers in global memory, for the
+/// reference on the host. nullptr: all have Tq, or Tk. What is less than 0 is 0, what is more than
+/// Tq or Tk is that.
+struct Lengths {
+  const int64_t *queries = nullptr, *keys = nullptr;
+};
+
 /// One problem. All sizes are >= 0.
 struct Attention {
   int64_t B = 1, NH = 1, NH_kv = 1;  // batch, query heads, key and value heads
   int64_t Tq = 1, Tk = 1;            // queries and keys of a head
   int64_t HS = 1;                    // head size
   bool causal = true;
+  // For the last steps of the parts tensor_cores and hopper; all other steps refuse strides. A
+  // tensor whose tokens are 0 apart is as above, without gaps.
+  TensorStrides strides = {};
+  // For the steps named lengths. What lies past a sequence's length is nothing: its numbers are not
+  // looked at, and queries there get zeros and lse = −∞. The mask is aligned at the lengths.
+  Lengths lengths = {};
 
   /// Rows of out: one a query.
   __host__ __device__ int64_t rows() const { return B * NH * Tq; }
@@ -47,6 +75,16 @@ struct Attention {
     const int64_t keys = causal ? i + (Tk - Tq) + 1 : Tk;
     return keys < 0 ? 0 : (keys < Tk ? keys : Tk);
   }
+  /// The problem of one sequence: the same with its own Tq and Tk.
+  __host__ __device__ Attention sequence(int64_t b) const {
+    const auto within = [b](const int64_t* of, int64_t most) {
+      return of == nullptr || of[b] > most ? most : of[b] < 0 ? 0 : of[b];
+    };
+    Attention own = *this;
+    own.Tq = within(lengths.queries, Tq);
+    own.Tk = within(lengths.keys, Tk);
+    return own;
+  }
   /// The first query that may look at key j.
   __host__ __device__ int64_t first_query(int64_t j) const {
     const int64_t query = causal ? j - (Tk - Tq) : 0;
@@ -54,8 +92,12 @@ struct Attention {
   }
 };
 
-/// Throws Error unless all sizes are >= 0 and NH is a multiple of NH_kv.
-void require_valid(const Attention& shape);
+/// What a step may take besides sizes.
+inline constexpr unsigned STRIDES = 1, LENGTHS = 2;
+
+/// Throws Error unless all sizes are >= 0 and NH is a multiple of NH_kv; and for what the step does
+/// not take.
+void require_valid(const Attention& shape, unsigned takes = 0);
 
 // ---- the steps
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "common/data/npy.hpp"
 #include "common/kernel/check.hpp"
+#include "common/kernel/error.hpp"
 
 namespace tutorial::flash_attention {
 
@@ -39,6 +41,53 @@ Attention attention_of(const Options& options) {
 Attention without_elements(Attention shape) {
   shape.B = 0;
   return shape;
+}
+
+GivenLengths::GivenLengths(const Options& options, const Attention& shape) {
+  const std::string& text = options.text("--lengths");
+  if (text.empty()) return;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    host_.push_back(parse_whole("--lengths", text.substr(begin, end - begin), 0, shape.Tk));
+    begin = end + 1;
+  }
+  if (static_cast<int64_t>(host_.size()) != shape.B)
+    throw Error("--lengths names " + std::to_string(host_.size()) + " lengths, and there are " +
+                std::to_string(shape.B) + " sequences; name one for each, or take --batch " +
+                std::to_string(host_.size()) + ".");
+  device_ = DeviceBuffer<int64_t>(host_);
+}
+
+Attention GivenLengths::with(Attention shape, const int64_t* lengths) const {
+  if (!any()) return shape;
+  shape.lengths.keys = lengths;
+  if (shape.Tq == shape.Tk) shape.lengths.queries = lengths;
+  return shape;
+}
+
+std::string GivenLengths::text(const Attention& shape) const {
+  if (!any()) return "";
+  const int64_t there = std::accumulate(host_.begin(), host_.end(), int64_t{0});
+  return std::string(shape.Tq == shape.Tk ? "queries and keys" : "keys") +
+         " have lengths: " + std::to_string(there) + " of " + std::to_string(shape.B * shape.Tk) +
+         " tokens are there";
+}
+
+Work work_of(const Attention& shape) {
+  const double NH = static_cast<double>(shape.NH), NH_kv = static_cast<double>(shape.NH_kv);
+  if (!shape.lengths.queries && !shape.lengths.keys)
+    return {4 * visible_pairs(shape) * static_cast<double>(shape.B * shape.NH) *
+                static_cast<double>(shape.HS),
+            static_cast<double>(shape.rows()),
+            static_cast<double>(shape.B * shape.NH_kv * shape.Tk)};
+  Work work = {};
+  for (int64_t b = 0; b < shape.B; ++b) {
+    const Attention own = shape.sequence(b);
+    work.flop += 4 * visible_pairs(own) * NH * static_cast<double>(shape.HS);
+    work.q_rows += NH * static_cast<double>(own.Tq);
+    work.kv_rows += NH_kv * static_cast<double>(own.Tk);
+  }
+  return work;
 }
 
 double visible_pairs(const Attention& shape) {
@@ -104,10 +153,10 @@ std::string problem_text(const Attention& shape, const std::string& type) {
 
 void announce(Table& table, const Attention& shape, double more_bytes) {
   const double rows = static_cast<double>(shape.B) * shape.NH * shape.Tq;
-  const double kv_rows = static_cast<double>(shape.B) * shape.NH_kv * shape.Tk;
+  const Work work = work_of(shape);
   table.problem(problem_text(shape, "fp32"),
-                {.flop = 4 * visible_pairs(shape) * shape.HS * shape.B * shape.NH,
-                 .bytes = 8 * (rows + kv_rows) * shape.HS + 4 * rows},
+                {.flop = work.flop,
+                 .bytes = 4 * (rows + work.q_rows + 2 * work.kv_rows) * shape.HS + 4 * rows},
                 {shape.B, shape.NH, shape.Tq, shape.HS}, 8 * rows + more_bytes);
 }
 
@@ -122,7 +171,12 @@ Comparison Wanted::compare_out(std::span<const float> out, const Layout& layout)
 }
 
 Comparison Wanted::compare(const Launched& row, const std::vector<float>& lse) const {
-  const Comparison out = compare_out(row.output, row.layout);
+  return compare(row.output, row.layout, lse);
+}
+
+Comparison Wanted::compare(std::span<const float> of_out, const Layout& layout,
+                           const std::vector<float>& lse) const {
+  const Comparison out = compare_out(of_out, layout);
   const Comparison sums = compare_rows(
       lse, of_rows.lse, rows, {.name = "lse", .batch = shape.B * shape.NH, .rows = shape.Tq});
   return out.ok && !sums.ok ? sums : out;

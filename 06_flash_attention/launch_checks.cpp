@@ -7,13 +7,23 @@
 #include "common/kernel/grid.hpp"
 
 namespace tutorial::flash_attention {
-void require_valid(const Attention& shape) {
+void require_valid(const Attention& shape, unsigned takes) {
   for (int64_t size : {shape.B, shape.NH, shape.NH_kv, shape.Tq, shape.Tk, shape.HS})
     if (size < 0) throw Error("a size is " + std::to_string(size) + "; take 0 or more.");
   if (shape.NH > 0 && (shape.NH_kv == 0 || shape.NH % shape.NH_kv != 0))
     throw Error(std::to_string(shape.NH) + " query heads cannot share " +
                 std::to_string(shape.NH_kv) +
                 " key and value heads evenly; make --heads a multiple of --kv-heads.");
+  const auto& [q, k, v, out] = shape.strides;
+  for (const Strides& of : {q, k, v, out})
+    if (of.token != 0 && (takes & STRIDES) == 0)
+      throw Error(
+          "this step takes tensors (B, NH, T, HS) without gaps, and no strides; take --kernel "
+          "layouts of 06/tensor_cores or 06/hopper.");
+  if ((shape.lengths.queries || shape.lengths.keys) && (takes & LENGTHS) == 0)
+    throw Error(
+        "this step knows one length for all sequences; take --kernel lengths of 06/tensor_cores, "
+        "06/hopper or, in fp32, 06/any_shape.");
 }
 
 float score_scale(const Attention& shape) {

@@ -109,8 +109,9 @@ Reference reference(const Attention& shape, std::span<const float> q, std::span<
     const int64_t kv_head = batch * shape.NH_kv + head / (shape.NH / shape.NH_kv);
     const std::span<const float> q_i = q.subspan(rows[n] * HS, HS);
     scores.clear();
-    for (int64_t j = 0; j < Tk; ++j)
-      if (!shape.causal || j <= i + (Tk - shape.Tq))
+    const Attention own = shape.sequence(batch);
+    for (int64_t j = 0; j < own.Tk && i < own.Tq; ++j)
+      if (!shape.causal || j <= i + (own.Tk - own.Tq))
         scores.push_back(score(q_i, k.subspan((kv_head * Tk + j) * HS, HS)));
     // The visible keys are the first ones.
     attend(scores, v.data() + kv_head * Tk * HS, HS, &want.out.value[n * HS],

@@ -17,16 +17,18 @@ namespace tutorial::flash_attention::any_shape {
 inline constexpr const char* after = "faster/outer_products";
 
 /// Does what the road's launcher does, all in the stream. split_keys needs a workspace, and so may
-/// by_shape: a smaller one than workspace_bytes() says is an Error, too.
+/// by_shape: a smaller one than workspace_bytes() says is an Error, too. Lengths of sequences only
+/// lengths takes.
 using Launcher = void(const Attention& shape, const float* q, const float* k, const float* v,
                       float* out, float* lse, Workspace workspace, cudaStream_t stream);
 
-Launcher head_sizes, large_heads, own_keys, group_rows, split_keys, by_shape;
+Launcher head_sizes, large_heads, own_keys, group_rows, split_keys, by_shape, lengths;
 
 /// How many bytes of workspace any step needs, on this device.
 int64_t workspace_bytes(const Attention& shape);
 
-Asks<Launcher> large_heads_asks, own_keys_asks, group_rows_asks, split_keys_asks, by_shape_asks;
+Asks<Launcher> large_heads_asks, own_keys_asks, group_rows_asks, split_keys_asks, by_shape_asks,
+    lengths_ask;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "head_sizes",
@@ -53,6 +55,11 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = by_shape,
      .asked = by_shape_asks,
      .idea = "large_heads or split_keys, whichever the shape suits"},
+    {.name = "lengths",
+     .launch = lengths,
+     .asked = lengths_ask,
+     .idea = "a length for each sequence: a padded batch without work for the padding",
+     .features = LENGTHS},
 };
 
 }  // namespace tutorial::flash_attention::any_shape

@@ -22,6 +22,15 @@ int64_t hidden_bytes(const Attention& s, int64_t heads, int64_t rows, int64_t of
   return 8 * s.B * heads * s.HS * keys;
 }
 
+/// What own_keys asks for, with tiles of so many rows.
+Asked own_keys_of(const Attention& s, int64_t HeadRows) {
+  Asked asked = {.loads = 4 * s.B * s.NH * s.Tq * s.HS +
+                          8 * s.B * s.NH * s.Tk * s.HS * ceil_div(s.Tq, HeadRows),
+                 .stores = 4 * s.B * s.NH * s.Tq * (s.HS + 1)};
+  asked.loads -= hidden_bytes(s, s.NH, s.Tq, HeadRows);
+  return asked;
+}
+
 }  // namespace
 
 std::vector<Asked> large_heads_asks(const Attention& s, const float*, const float*, const float*,
@@ -37,11 +46,16 @@ std::vector<Asked> large_heads_asks(const Attention& s, const float*, const floa
 
 std::vector<Asked> own_keys_asks(const Attention& s, const float*, const float*, const float*,
                                  float*, float*, Workspace, cudaStream_t) {
+  return {own_keys_of(s, tiles_of_heads(s).rows)};
+}
+
+std::vector<Asked> lengths_ask(const Attention& s, const float*, const float*, const float*, float*,
+                               float*, Workspace, cudaStream_t) {
   const int64_t HeadRows = tiles_of_heads(s).rows;
-  Asked asked = {.loads = 4 * s.B * s.NH * s.Tq * s.HS +
-                          8 * s.B * s.NH * s.Tk * s.HS * ceil_div(s.Tq, HeadRows),
-                 .stores = 4 * s.B * s.NH * s.Tq * (s.HS + 1)};
-  asked.loads -= hidden_bytes(s, s.NH, s.Tq, HeadRows);
+  Attention one = s;
+  one.B = 1;
+  Asked asked = {.loads = 0, .stores = s.B * own_keys_of(one, HeadRows).stores};
+  for (int64_t b = 0; b < s.B; ++b) asked.loads += own_keys_of(one.sequence(b), HeadRows).loads;
   return {asked};
 }
 

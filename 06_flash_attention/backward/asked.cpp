@@ -33,7 +33,7 @@ Asked less_hidden(Asked asked, const Attention& s, int64_t loads, int64_t stores
 }  // namespace
 
 std::vector<Asked> kernels_ask(const Attention& shape, const Tensors&, Workspace, cudaStream_t) {
-  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal] = shape;
+  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal, strides, lengths] = shape;
   const int64_t s = square_size(HS), b = tile_rows(HS), other = tile_cols(HS);
   int64_t pairs = 0;  // of a query and a key that it does not see
   for (int64_t i = 0; i < Tq; ++i) pairs += Tk - shape.visible_keys(i);

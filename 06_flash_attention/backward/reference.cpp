@@ -96,7 +96,7 @@ struct Pairs {
 
 Reference reference(const Attention& shape, const HostTensors& at, std::span<const int64_t> queries,
                     std::span<const int64_t> keys) {
-  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal] = shape;
+  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal, strides, lengths] = shape;
   const double factor = HS > 0 ? 1 / std::sqrt(static_cast<double>(HS)) : 0;
   Reference want;
   for (Expected* expected : {&want.dq, &want.dk, &want.dv}) {

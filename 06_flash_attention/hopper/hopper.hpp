@@ -21,14 +21,15 @@ inline constexpr const char* after = "tensor_cores/lazy_rescale";
 
 /// As part tensor_cores' launchers, with a workspace of workspace_bytes() bytes: the steps from 7
 /// on throw Error when out is not empty and it has less. Two launches that may run at the same time
-/// have one each. Unaligned tensors only head_sizes takes.
+/// have one each. Unaligned tensors only the steps from head_sizes on take, strides layouts and
+/// lengths, and lengths of sequences only lengths.
 using Launcher = void(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
                       bf16* out, float* lse, Workspace workspace, cudaStream_t stream);
 
 Launcher warpgroups, setmaxnreg, taking_turns, overlapped, persistent, query_ring, tickets,
-    longest_first, tile_stores, three_consumers, head_sizes;
+    longest_first, tile_stores, three_consumers, head_sizes, layouts, lengths;
 
-Asks<Launcher> three_consumers_ask, head_sizes_ask;
+Asks<Launcher> three_consumers_ask, head_sizes_ask, layouts_ask, lengths_ask;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "warpgroups",
@@ -86,6 +87,18 @@ inline const std::vector<Step<Launcher>> steps = {
      .asked = head_sizes_ask,
      .idea = "head sizes up to 256, each with tiles of its own",
      .needs = "sm_90a"},
+    {.name = "layouts",
+     .launch = layouts,
+     .asked = layouts_ask,
+     .idea = "strides: maps of four dimensions, heads and tokens any number of elements apart",
+     .needs = "sm_90a",
+     .features = STRIDES},
+    {.name = "lengths",
+     .launch = lengths,
+     .asked = lengths_ask,
+     .idea = "a length for each sequence: a padded batch without work for the padding",
+     .needs = "sm_90a",
+     .features = STRIDES | LENGTHS},
 };
 
 /// The bytes that any step needs at most: a counter of tickets.
@@ -93,10 +106,10 @@ int64_t workspace_bytes(const Attention& shape);
 
 /// The largest head size of a step; all of them take multiples of 8.
 inline int64_t largest_head_size(Launcher* step) {
-  return step == head_sizes ? 256 : 128;
+  return step == head_sizes || step == layouts || step == lengths ? 256 : 128;
 }
 
-/// How many queries of a head a block of the last two steps takes: 128 or 192.
+/// How many queries of a head a block of the steps from 10 on takes: 128 or 192.
 int64_t queries_of_block(const Attention& shape);
 
 }  // namespace tutorial::flash_attention::hopper

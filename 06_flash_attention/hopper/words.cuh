@@ -53,6 +53,16 @@ __device__ __forceinline__ void load(Boxes<R, D>& tile, const CUtensorMap& map, 
     tma_load(tile.box[i], map, full, {i * COLUMNS, row, head});
 }
 
+/// The same from a map of four dimensions, of steps from 12 on.
+template <int R, int D>
+__device__ __forceinline__ void load(Boxes<R, D>& tile, const CUtensorMap& map, Barrier& full,
+                                     int row, int head, int batch) {
+  barrier_arrive_expect(full, tile.BYTES);
+#pragma unroll
+  for (int i = 0; i < Boxes<R, D>::COUNT; ++i)
+    tma_load(tile.box[i], map, full, {i * COLUMNS, row, head, batch});
+}
+
 /// A tile of queries: from i0 on, of one head; and how many tiles of Bc keys one of them sees.
 struct Queries {
   int head, kv_head, i0, tiles;
@@ -62,6 +72,16 @@ struct Queries {
         i0(static_cast<int>(i0)) {
     const int64_t last = (i0 + Br < shape.Tq ? i0 + Br : shape.Tq) - 1;
     tiles = static_cast<int>(ceil_div(shape.visible_keys(last), Bc));
+  }
+};
+
+/// Whose they are: the sequence, its head, and its head of keys.
+struct HeadOf {
+  int batch, head, kv_head;
+  __device__ HeadOf(const Attention& shape, const Queries& queries) {
+    batch = queries.head / static_cast<int>(shape.NH);
+    head = queries.head % static_cast<int>(shape.NH);
+    kv_head = queries.kv_head - batch * static_cast<int>(shape.NH_kv);
   }
 };
 
@@ -177,6 +197,20 @@ __device__ __forceinline__ void round_weights(uint32_t (&P)[N / 8][4], const flo
 }
 
 // ---- The result
+
+/// Rows from query Tq on become those of queries without keys, for step 13. The warpgroup's rows
+/// begin at query i0. Their O is not multiplied by 0, since it may be NaN.
+template <int N>
+__device__ __forceinline__ void clear_padding(float (&O)[N], Sums& sums, int64_t i0, int64_t Tq) {
+  if (i0 + ROWS <= Tq) return;
+  const int64_t i = i0 + 16 * (threadIdx.x % WARPGROUP / WARP) + threadIdx.x % WARP / 4;
+#pragma unroll
+  for (int h = 0; h < 2; ++h)
+    if (i + 8 * h >= Tq) sums.m[h] = -INFINITY, sums.l[h] = 0;
+#pragma unroll
+  for (int n = 0; n < N; ++n)
+    if (i + 8 * (n / 2 % 2) >= Tq) O[n] = 0;
+}
 
 /// O / l, and lse = log(l) + ln(2)·m of the rows that exist. The warpgroup's rows begin at query
 /// i0; lse is the head's.

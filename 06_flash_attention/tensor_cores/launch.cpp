@@ -1,5 +1,6 @@
 #include "tensor_cores/launch.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "common/kernel/error.hpp"
@@ -12,8 +13,8 @@ bool all_aligned(const bf16* q, const bf16* k, const bf16* v, const bf16* out) {
   return true;
 }
 
-void require_head_size(const Attention& shape, const char* step, int64_t largest) {
-  require_valid(shape);
+void require_head_size(const Attention& shape, const char* step, int64_t largest, unsigned takes) {
+  require_valid(shape, takes);
   if (shape.HS % 8 != 0)
     throw Error("head size " + std::to_string(shape.HS) +
                 " is no multiple of 8, so rows of bf16 are no multiple of 16 bytes; take one that "
@@ -32,6 +33,38 @@ void require_supported(const Attention& shape, const char* step, int64_t largest
     throw Error(std::string(step) +
                 " copies 16 bytes at a time, and q, k, v or out does not begin at a multiple of 16 "
                 "bytes; take --kernel any_address.");
+}
+
+Attention with_strides(Attention shape) {
+  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal, strides, lengths] = shape;
+  const auto complete = [&](Strides& of, int64_t heads, int64_t T) {
+    if (of.token == 0) of = {.batch = heads * T * HS, .head = T * HS, .token = HS};
+    if (B <= 1) of.batch = HS;
+    if (heads <= 1) of.head = HS;
+    if (T <= 1) of.token = HS;
+    for (const int64_t stride : {of.batch, of.head, of.token})
+      if (stride < 0)
+        throw Error("a stride is " + std::to_string(stride) +
+                    "; take 0 or more, from a tensor's first element on.");
+  };
+  complete(shape.strides.q, NH, Tq);
+  complete(shape.strides.k, NH_kv, Tk);
+  complete(shape.strides.v, NH_kv, Tk);
+  complete(shape.strides.out, NH, Tq);
+  const Strides& of_out = shape.strides.out;
+  if (shape.rows() > 1 && std::min({of_out.batch, of_out.head, of_out.token}) < HS)
+    throw Error(
+        "rows of out lie " + std::to_string(std::min({of_out.batch, of_out.head, of_out.token})) +
+        " apart and overlap; take a stride of at least the head size, " + std::to_string(HS) + ".");
+  return shape;
+}
+
+bool all_rows_aligned(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
+                      const bf16* out) {
+  const auto& [of_q, of_k, of_v, of_out] = shape.strides;
+  for (const Strides& of : {of_q, of_k, of_v, of_out})
+    if (of.batch % 8 != 0 || of.head % 8 != 0 || of.token % 8 != 0) return false;
+  return all_aligned(q, k, v, out);
 }
 
 }  // namespace tutorial::flash_attention::tensor_cores

@@ -12,12 +12,25 @@ namespace tutorial::flash_attention::tensor_cores {
 /// Do all begin at multiples of 16 bytes?
 bool all_aligned(const bf16* q, const bf16* k, const bf16* v, const bf16* out);
 
-/// Throws Error when the shape is invalid, or its head size not a multiple of 8 up to `largest`.
-void require_head_size(const Attention& shape, const char* step, int64_t largest);
+/// Throws Error when the shape is invalid, or its head size not a multiple of 8 up to `largest`;
+/// and for what the step does not take.
+void require_head_size(const Attention& shape, const char* step, int64_t largest,
+                       unsigned takes = 0);
 
 /// The same, and that the tensors are all_aligned: what all steps but any_address need.
 void require_supported(const Attention& shape, const char* step, int64_t largest, const bf16* q,
                        const bf16* k, const bf16* v, const bf16* out);
+
+// ---- from step 14 on
+
+/// The shape with all strides, those of tensors without gaps, too. Strides that nothing is
+/// multiplied by, as a batch's of 1, become HS. Throws Error for strides below 0, and where rows of
+/// out would overlap.
+Attention with_strides(Attention shape);
+
+/// Do all rows of with_strides() begin at multiples of 16 bytes?
+bool all_rows_aligned(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
+                      const bf16* out);
 
 /// Calls launch with D, the first of SIZES (in order) that holds the head size, as a compile-time
 /// constant. One does.

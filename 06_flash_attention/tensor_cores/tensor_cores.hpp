@@ -32,13 +32,15 @@ inline constexpr const char* after = "q_outer";
 
 /// Writes out and lse in a stream. Does nothing when out is empty. Waits for nothing. Throws Error,
 /// before any launch and for an empty out too, when the shape is invalid, the step or the device
-/// cannot do its head size, or q, k, v or out does not begin at a multiple of 16 bytes (any_address
-/// takes those).
+/// cannot do its head size, or q, k, v or out does not begin at a multiple of 16 bytes (the steps
+/// from any_address on take those); and for strides, which layouts and
+/// lengths take, and for lengths.
 using Launcher = void(const Attention& shape, const bf16* q, const bf16* k, const bf16* v,
                       bf16* out, float* lse, cudaStream_t stream);
 
 Launcher fragments, swizzled, waits_in_order, sums_at_end, short_softmax, tall_tiles,
-    masks_at_edges, one_barrier, lazy_rescale, wide_tiles, large_heads, head_sizes, any_address;
+    masks_at_edges, one_barrier, lazy_rescale, wide_tiles, large_heads, head_sizes, any_address,
+    layouts, lengths;
 
 /// In tiles of Br queries and Bc keys: each tile of queries reads all keys that it sees.
 template <int Br, int Bc = 64, class... Rest>
@@ -52,6 +54,16 @@ std::vector<Asked> by_bf16_tiles(const Attention& s, Rest...) {
 template <class... Rest>
 std::vector<Asked> by_sized_tiles(const Attention& s, Rest...) {
   return s.HS <= 64 ? by_bf16_tiles<128, 128>(s) : by_bf16_tiles<128>(s);
+}
+/// Step 15: each sequence has its own Tq and Tk, and out all of Tq.
+template <class... Rest>
+std::vector<Asked> by_lengths(const Attention& s, Rest...) {
+  Asked asked;
+  Attention one = s;
+  one.B = 1;
+  asked.stores = s.B * by_sized_tiles(one)[0].stores;
+  for (int64_t b = 0; b < s.B; ++b) asked.loads += by_sized_tiles(one.sequence(b))[0].loads;
+  return {asked};
 }
 
 inline const std::vector<Step<Launcher>> steps = {
@@ -120,11 +132,25 @@ inline const std::vector<Step<Launcher>> steps = {
      .asked = by_sized_tiles,
      .idea = "tensors that do not begin at a multiple of 16 bytes, one number at a time",
      .needs = "sm_80"},
+    {.name = "layouts",
+     .launch = layouts,
+     .asked = by_sized_tiles,
+     .idea = "strides: heads, tokens and sequences any number of elements apart",
+     .needs = "sm_80",
+     .features = STRIDES},
+    {.name = "lengths",
+     .launch = lengths,
+     .asked = by_lengths,
+     .idea = "a length for each sequence: a padded batch without work for the padding",
+     .needs = "sm_80",
+     .features = STRIDES | LENGTHS},
 };
 
 /// The largest head size of a step; all of them take multiples of 8.
 inline int64_t largest_head_size(Launcher* step) {
-  return step == large_heads || step == head_sizes || step == any_address ? 256 : 128;
+  for (Launcher* large : {large_heads, head_sizes, any_address, layouts, lengths})
+    if (step == large) return 256;
+  return 128;
 }
 
 // ---- the reference

@@ -104,11 +104,11 @@ __device__ void hide_masked(float (&S)[N][4], const Attention& shape, int64_t i0
 }
 
 /// Stores O / l, rounded to bf16, and lse = unit·m + log(l). The 16 rows begin at query i0; out and
-/// lse are the head's; m and l are the same in the four lanes of a row. ALIGNED: out's pairs of
-/// numbers are.
+/// lse are the head's, and out's rows lie `apart` numbers apart; m and l are the same in the four
+/// lanes of a row. ALIGNED: out's pairs of numbers are.
 template <bool ALIGNED = true, int D>
-__device__ void store_rows(bf16* out, float* lse, const Rows16<D>& rows, int64_t i0, int64_t Tq,
-                           int HS, float unit) {
+__device__ void store_rows_apart(bf16* out, int64_t apart, float* lse, const Rows16<D>& rows,
+                                 int64_t i0, int64_t Tq, int HS, float unit) {
   const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
@@ -119,7 +119,7 @@ __device__ void store_rows(bf16* out, float* lse, const Rows16<D>& rows, int64_t
 #pragma unroll
     for (int n = 0; n < D / 8; ++n) {
       if (n * 8 >= HS) break;
-      bf16* const to = &out[i * HS + n * 8 + 2 * t];
+      bf16* const to = &out[i * apart + n * 8 + 2 * t];
       const float low = rows.O[n][2 * h] * inverse, high = rows.O[n][2 * h + 1] * inverse;
       if constexpr (ALIGNED) {
         *reinterpret_cast<uint32_t*>(to) = pack<bf16>(low, high);
@@ -129,6 +129,12 @@ __device__ void store_rows(bf16* out, float* lse, const Rows16<D>& rows, int64_t
       }
     }
   }
+}
+/// The same without gaps.
+template <bool ALIGNED = true, int D>
+__device__ void store_rows(bf16* out, float* lse, const Rows16<D>& rows, int64_t i0, int64_t Tq,
+                           int HS, float unit) {
+  store_rows_apart<ALIGNED>(out, HS, lse, rows, i0, Tq, HS, unit);
 }
 
 }  // namespace tutorial::flash_attention::tensor_cores

@@ -20,7 +20,7 @@ struct Problem {
 };
 
 inline Problem normal_problem(const Attention& shape) {
-  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal] = shape;
+  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal, strides, lengths] = shape;
   return {shape, make_values({B, NH, Tq, HS}, Init::normal, 1),
           make_values({B, NH_kv, Tk, HS}, Init::normal, 2),
           make_values({B, NH_kv, Tk, HS}, Init::normal, 3)};

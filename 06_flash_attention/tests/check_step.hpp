@@ -6,6 +6,7 @@
 
 #include "common/kernel/workspace.hpp"
 #include "tests/attention_problems.hpp"
+#include "tests/padded.hpp"
 
 namespace tutorial::flash_attention {
 
@@ -73,9 +74,10 @@ void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offs
   DeviceBuffer<float> lse(shape.rows(), of_lse),
       scratch(scratch_size(shape), HAS_SCRATCH ? of_scratch : 0);
   const Reference want = reference(problem);
+  const DeviceLengths lengths(shape);
   check_launch(
       [&](float* out) {
-        launch_step(step, shape, q.data(), k.data(), v.data(), out, lse.data(),
+        launch_step(step, lengths.of(shape), q.data(), k.data(), v.data(), out, lse.data(),
                     workspace_in(scratch));
       },
       want.out,

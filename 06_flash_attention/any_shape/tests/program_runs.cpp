@@ -30,6 +30,15 @@ TEST_CASE("the program shows a copy of k where few queries have many keys", "[pr
   CHECK(run.row("plain copy of k").cost.bytes == 2 * 4 * 70 * 8);
 }
 
+TEST_CASE("the program takes a length for each sequence", "[program]") {
+  const Words two = {"--batch",  "2",  "--heads",    "1", "--seq",     "12",
+                     "--seq-kv", "12", "--head-dim", "8", "--lengths", "12,3"};
+  const ProgramRun run = run_program(two);
+  check_all_right(run, {"lengths"}, {.flop = 84 * 32, .bytes = 4 * (24 + 45) * 8 + 4 * 24});
+  CHECK_THAT(run.out, ContainsSubstring("queries and keys have lengths: 15 of 24 tokens"));
+  CHECK_THAT(run.out, ContainsSubstring("chapter 05 is left out: it knows one length"));
+}
+
 TEST_CASE("the program takes a problem without heads", "[program]") {
   const ProgramRun run = run_program(sizes("0", "0", "1", "70"));
   CHECK(run.status == 0);

@@ -15,7 +15,7 @@ void forward(Problem& problem) {
 }  // namespace
 
 Problem normal_problem(const Attention& shape) {
-  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal] = shape;
+  const auto& [B, NH, NH_kv, Tq, Tk, HS, causal, strides, lengths] = shape;
   Problem problem = {.shape = shape,
                      .q = make_values({B, NH, Tq, HS}, Init::normal, 1),
                      .k = make_values({B, NH_kv, Tk, HS}, Init::normal, 2),

@@ -30,5 +30,39 @@ TEST_CASE("hopper: the program finds one wrong element of out, and of lse", "[pr
               {"1 of 24 elements", "lse[1][11][0]"});
 }
 
+TEST_CASE("hopper: the program takes a length for each sequence", "[program]") {
+  const auto words = [](const char* batch, const char* keys) -> Words {
+    return {"--batch",  batch, "--heads",    "1", "--seq",     keys,
+            "--seq-kv", keys,  "--head-dim", "8", "--lengths", "12,3"};
+  };
+  const Words two = words("2", "12");
+  const ProgramRun run = run_program(two);
+  CHECK(run.status == 0);
+  CHECK(run.rows.size() == 1);
+  // 78 pairs and 6, 4·8 FLOP each; 24 rows of out, and 15 of q, k and v; and lse.
+  CHECK(run.row("lengths").check == "ok");
+  CHECK(run.row("lengths").cost.flop == 84 * 32);
+  CHECK(run.row("lengths").cost.bytes == 2 * (24 + 45) * 8 + 4 * 24);
+  CHECK_THAT(run.out, ContainsSubstring("queries and keys have lengths: 15 of 24 tokens"));
+  CHECK(run_program(two + Words{"--layout", "qkv"}).status == 0);
+  const ProgramRun three = run_program(words("3", "12"));
+  CHECK(three.status == 2);
+  CHECK_THAT(three.err, ContainsSubstring("--lengths names 2 lengths, and there are 3 sequences"));
+  const ProgramRun long_one = run_program(words("2", "11"));
+  CHECK(long_one.status == 2);
+  CHECK_THAT(long_one.err, ContainsSubstring("--lengths"));
+}
+
+TEST_CASE("hopper: the program takes other layouts, in the steps that do", "[program]") {
+  for (const char* layout : {"bthd", "qkv"}) {
+    const ProgramRun run = run_program(sizes("2", "1", "12", "12") + Words{"--layout", layout});
+    CHECK(run.status == 0);
+    CHECK(run.rows.size() == 3);
+    CHECK(run.row("layouts").check == "ok");
+    CHECK(run.row("lengths").check == "ok");
+    CHECK(run.row("permuted first").check == "ok");
+  }
+}
+
 }  // namespace
 }  // namespace tutorial::flash_attention::hopper

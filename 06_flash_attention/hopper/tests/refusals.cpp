@@ -30,10 +30,40 @@ TEST_CASE("hopper: every step refuses what it cannot do, before it launches") {
   CHECK_THROWS_MATCHES(launch({.B = 0, .Tk = int64_t{1} << 31, .HS = 8}), Error,
                        says("counts rows and heads in 32 bits, as TMA does"));
   const auto* odd = reinterpret_cast<const bf16*>(uintptr_t{258});  // never read
-  if (step.launch != head_sizes)
+  if (step.launch != head_sizes && step.features == 0)
     CHECK_THROWS_MATCHES(launch({.B = 0, .HS = 8}, odd), Error,
                          says("does not begin at a multiple of 16 bytes"));
   CHECK(cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("hopper: lengths are refused by steps without them") {
+  const auto step = EACH_STEP(steps);
+  const int64_t* const some = reinterpret_cast<const int64_t*>(uintptr_t{256});  // never read
+  for (const Lengths& lengths : {Lengths{.queries = some}, Lengths{.keys = some}}) {
+    const auto launch = [&] {
+      step.launch({.B = 0, .HS = 8, .lengths = lengths}, nullptr, nullptr, nullptr, nullptr,
+                  nullptr, {}, nullptr);
+    };
+    if ((step.features & LENGTHS) != 0)
+      CHECK_NOTHROW(launch());
+    else
+      CHECK_THROWS_MATCHES(
+          launch(), Error,
+          MessageMatches(ContainsSubstring("one length for all sequences; take --kernel lengths")));
+  }
+}
+
+TEST_CASE("hopper: strides are refused by steps without them") {
+  const auto step = EACH_STEP(steps);
+  const auto launch = [&] {
+    step.launch({.B = 0, .HS = 8, .strides = {.q = {48, 8, 16}}}, nullptr, nullptr, nullptr,
+                nullptr, nullptr, {}, nullptr);
+  };
+  if ((step.features & STRIDES) != 0)
+    CHECK_NOTHROW(launch());
+  else
+    CHECK_THROWS_MATCHES(launch(), Error,
+                         MessageMatches(ContainsSubstring("and no strides; take --kernel")));
 }
 
 TEST_CASE("hopper: a block a tile refuses more blocks than a grid has") {

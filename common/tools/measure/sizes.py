@@ -95,13 +95,14 @@ def few_rows(*rows):
         (4096, 4096), (11008, 4096), (6144, 4096), (4096, 14336), (8192, 28672), (50304, 768))]
 
 
-def bf16_attention(ladder):
+def bf16_attention(ladder, kernel):
+    """At some sizes one step, which has head sizes of its own."""
     return [*sizes(ladder, *[f"--batch 4 --heads {heads} --seq 4096 --head-dim {size}{full}"
                              for heads, size in ((16, 128), (32, 64)) for full in (" --full", "")], ATTENTION),
-            *sizes(ladder, *[f"--batch 4 --heads 16 --seq 4096 --head-dim {size}{full}"
+            *sizes(ladder, *[f"--batch 4 --heads 16 --seq 4096 --head-dim {size}{full} --kernel {kernel}"
                              for size in (96, 192, 256) for full in (" --full", "")],
-                   *[f"--batch 4 --heads 32 --kv-heads 8 {lengths} --head-dim 128{full}"
-                     for lengths in ("--seq 1000", "--seq 1000 --seq-kv 4096") for full in (" --full", "")], last=1)]
+                   *[f"--batch 4 --heads 32 --kv-heads 8 {lengths} --head-dim 128{full} --kernel {kernel}"
+                     for lengths in ("--seq 1000", "--seq 1000 --seq-kv 4096") for full in (" --full", "")])]
 
 
 # ---- the lists
@@ -153,8 +154,8 @@ SETS = {  # a name begins with the chapter's number
     "06_backward": [*sizes("06/backward", ATTENTION, ATTENTION + " --full"),
                     *sizes("06/backward", "--batch 2 --heads 12 --seq 4096 --head-dim 64",
                            "--batch 4 --heads 16 --seq 2048 --head-dim 128", last=3)],
-    "06_tensor_cores": bf16_attention("06/tensor_cores"),
-    "06_hopper": bf16_attention("06/hopper"),
+    "06_tensor_cores": bf16_attention("06/tensor_cores", "any_address"),
+    "06_hopper": bf16_attention("06/hopper", "head_sizes"),
     "06_few_queries": [*sizes("06/few_queries", *FEW_QUERIES), *sizes("06/few_queries", *[
         f"--batch 8 --heads {heads} --kv-heads 8 --seq {queries} --seq-kv {keys} --head-dim {size}"
         for heads, queries, keys, size in ((8, 1, 4096, 128), (64, 1, 4096, 128), (32, 1, 4096, 64),
