@@ -36,17 +36,10 @@ class RowCopies {
           min((COLS ? cols_ : rows_) - k0, int64_t{COLS ? Tile::COLS : Tile::ROWS}));
       const int rows = COLS ? beside_ : left - row_, count = COLS ? in_a_copy(left) : beside_;
       const bf16* from = from_ + (COLS ? k0 : k0 * ld_);
-      const auto copy = [&](const auto& begin_copy) {
 #pragma unroll
-        for (int i = 0; i < Tile::ROWS; i += APART, from += APART * ld_)
-          begin_copy(tile + Tile::at(row_ + i % 8, col_) + i / 8 * 8 * Tile::COLS, i < rows);
-      };
-      // Apart: a copy that is whole or nothing costs fewer instructions than one of any length.
-      if (WIDTH == CHUNK && (count == WIDTH || count == 0))
-        copy([&](bf16* to, bool has_row) { copy_async<WIDTH>(to, from, has_row && count > 0); });
-      else
-        copy(
-            [&](bf16* to, bool has_row) { copy_async_part<WIDTH>(to, from, has_row ? count : 0); });
+      for (int i = 0; i < Tile::ROWS; i += APART, from += APART * ld_)
+        copy_async_part<WIDTH>(tile + Tile::at(row_ + i % 8, col_) + i / 8 * 8 * Tile::COLS, from,
+                               i < rows ? count : 0);
     }
   }
 

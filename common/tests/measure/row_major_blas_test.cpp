@@ -221,3 +221,41 @@ TEST_CASE("cuBLAS multiplies bf16 matrices, into float32 and into bf16") {
                  in_bf16(want), layout);
   }
 }
+
+TEST_CASE("cuBLAS multiplies batches of bf16 matrices whose rows have gaps, and a transposed B") {
+  using Bf16 = __nv_bfloat16;
+  const CublasHandle handle;
+  for (Transpose transpose : {Transpose::none, Transpose::b})
+    for (int64_t batch : {1, 3}) {
+      const Problem p = {batch, 5, 7, 6, 1, 0, transpose};
+      const int64_t rows = transpose == Transpose::b ? p.N : p.K, cols = p.K + p.N - rows;
+      const auto A = rounded_to<Bf16>(make_values({batch, p.M, p.K}, Init::normal, 1));
+      const auto B = rounded_to<Bf16>(make_values({batch, p.K, p.N}, Init::normal, 2));
+      // Rows 3 further apart than they are long, with NaN between them.
+      const auto spread = [&](const std::vector<float>& x, int64_t length) {
+        std::vector<float> with_gaps;
+        for (size_t i = 0; i < x.size(); ++i) {
+          with_gaps.push_back(x[i]);
+          if ((i + 1) % length == 0) with_gaps.insert(with_gaps.end(), 3, NAN);
+        }
+        return narrowed<Bf16>(with_gaps);
+      };
+      const DeviceBuffer<Bf16> a(spread(A, p.K)), b(spread(B, cols));
+      const Bf16Matrices matrices = {.A = a.data(),
+                                     .B = b.data(),
+                                     .lda = p.K + 3,
+                                     .ldb = cols + 3,
+                                     .ldc = p.N,
+                                     .stride_a = p.M * (p.K + 3),
+                                     .stride_b = rows * (cols + 3),
+                                     .stride_c = p.M * p.N};
+      Expected want = expected(p, A, B, {});
+      for (double& bound : want.bound) bound *= 2;  // tensor cores cut where others round
+      const Layout layout = {.batch = batch, .rows = p.M, .cols = p.N};
+      const auto multiply = [&](auto* C) {
+        row_major_gemm_batched(handle, batch, p.M, p.N, p.K, matrices, C, transpose);
+      };
+      check_launch([&](float* C) { multiply(C); }, want, layout);
+      check_launch([&](Bf16* C) { multiply(C); }, in_bf16(want), layout);
+    }
+}
