@@ -44,6 +44,7 @@ inline TextOption lengths_option() {
 /// What --lengths says: keys of each sequence; and its queries, where there are as many as keys.
 class GivenLengths {
  public:
+  GivenLengths() = default;  // none
   /// Throws Error unless there is one for each sequence, from 0 to the keys.
   GivenLengths(const Options& options, const Attention& shape);
   bool any() const { return !host_.empty(); }

@@ -20,6 +20,7 @@ const Usage usage = [] {
                {"--seq", {.gpu = 1, .cpu = 1}, "queries"},
                {"--seq-kv", {.gpu = 4096, .cpu = 600}, "keys"},
                {"--head-dim", {.gpu = 128, .cpu = 64}, "head size, a multiple of 8"}};
+  few.texts = {};  // contiguous tensors, one length
   return few;
 }();
 
@@ -40,15 +41,15 @@ int main(int argc, char** argv) try {
   for (const auto& step : few_queries::steps) {
     // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, bf16* out) {
-      return run(shape, in.q.data(), in.k.data(), in.v.data(), out, lse.data(), workspace, nullptr);
+      return run(shape, in.q, in.k, in.v, out, lse.data(), workspace, nullptr);
     };
     const auto poison = [&](float*) { lse.poison(), memory.poison(); };
     if (auto row = table.launch_bf16(step, call, poison))
-      table.add(row, in.want.compare(row, row.fetch(lse)));
+      table.add(row, in.compare(row, row.fetch(lse)));
   }
   if (options.compares() && reads_more_than_it_computes(shape))
-    if (auto row = table.launch(plain_copy(shape, in.k.data())))
-      table.add(row, compare_copy(row, widened<bf16>(in.k.to_host())));
+    if (auto row = table.launch(plain_copy(shape, in.k)))
+      table.add(row, compare_copy(row, rounded_to<bf16>(options.input("k").host())));
   return table.finish();
 } catch (...) {
   return exit_status();

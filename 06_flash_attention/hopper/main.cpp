@@ -26,9 +26,9 @@ int main(int argc, char** argv) try {
   table.require_a_step(steps, [&](hopper::Launcher* launch) {
     launch(without_elements(shape), nullptr, nullptr, nullptr, nullptr, nullptr, {}, nullptr);
   });
-  tensor_cores::announce_bf16(table, padded, lengths, options);
+  tensor_cores::announce_bf16(table, padded, lengths, options.text("--layout"));
 
-  const tensor_cores::RoundedInputs in(padded, lengths, options);
+  const tensor_cores::RoundedInputs in(padded, options, lengths, options.text("--layout"));
   DeviceBuffer<float> lse(shape.rows());
   DeviceBuffer<std::byte> memory(hopper::workspace_bytes(shape));
   const Workspace workspace = workspace_in(memory);

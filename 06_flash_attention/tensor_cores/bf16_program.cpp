@@ -30,8 +30,7 @@ unsigned needs_of(const Options& options) {
 }
 
 void announce_bf16(Table& table, const Attention& shape, const GivenLengths& lengths,
-                   const Options& options) {
-  const std::string& layout = options.text("--layout");
+                   const std::string& layout) {
   const double rows = static_cast<double>(shape.rows()), HS = static_cast<double>(shape.HS);
   const double kv_rows = static_cast<double>(shape.B * shape.NH_kv * shape.Tk);
   const double elements = 2 * (rows + kv_rows) * HS;
@@ -51,15 +50,15 @@ void announce_bf16(Table& table, const Attention& shape, const GivenLengths& len
         "q, k and v are slices of one tensor (B, T, NH + 2·NH_kv, HS); out is (B, T, NH, HS)");
 }
 
-RoundedInputs::RoundedInputs(const Attention& shape, const GivenLengths& lengths,
-                             const Options& options) {
+RoundedInputs::RoundedInputs(const Attention& shape, const Options& options,
+                             const GivenLengths& lengths, const std::string& layout) {
   const std::vector<float> host_q = rounded_to<bf16>(options.input("q").host()),
                            host_k = rounded_to<bf16>(options.input("k").host()),
                            host_v = rounded_to<bf16>(options.input("v").host());
   const std::vector<int64_t> rows = rows_to_check(shape, options.seed());
   want = {shape, rows, reference_bf16(lengths.on_host(shape), host_q, host_k, host_v, rows)};
   const Placed as_q = placed_q(shape), as_k = placed_k(shape), as_v = placed_v(shape);
-  if (options.text("--layout") == "qkv") {
+  if (layout == "qkv") {
     const int64_t first_k = shape.NH * shape.HS, first_v = first_k + shape.NH_kv * shape.HS;
     std::vector<bf16> fused(shape.B * shape.Tq * (shape.NH + 2 * shape.NH_kv) * shape.HS);
     place(host_q, as_q, fused);

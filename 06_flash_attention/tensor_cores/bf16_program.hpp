@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "attention_program.hpp"
 #include "common/data/device_buffer.hpp"
@@ -22,13 +23,14 @@ unsigned needs_of(const Options& options);
 
 /// Prints the problem, whose least work is both products of the visible pairs; q, k and v read, out
 /// and lse written.
-void announce_bf16(Table& table, const Attention& shape, const GivenLengths& lengths,
-                   const Options& options);
+void announce_bf16(Table& table, const Attention& shape, const GivenLengths& lengths = {},
+                   const std::string& layout = "bhtd");
 
 /// The inputs rounded to bf16, on the device, and what is right for these numbers.
 class RoundedInputs {
  public:
-  RoundedInputs(const Attention& shape, const GivenLengths& lengths, const Options& options);
+  RoundedInputs(const Attention& shape, const Options& options, const GivenLengths& lengths = {},
+                const std::string& layout = "bhtd");
   Comparison compare(const Launched& row, const std::vector<float>& lse) const;
 
   const bf16 *q, *k, *v;

@@ -21,6 +21,7 @@ TEST_CASE("steps with lengths are right for padded batches", "[shapes]") {
 TEST_CASE("steps with lengths ask for what is there, and no more", "[counts]") {
   const auto step = EACH_STEP(steps);
   if ((step.features & LENGTHS) == 0) return;
+  if (device_has_clock()) SKIP("only the simulator counts what a kernel asks for");
   Attention a = {.B = 4, .NH = 2, .NH_kv = 1, .Tq = 70, .Tk = 90, .HS = 24};
   const std::vector<int64_t> queries = {0, 70, 65, 20}, keys = {20, 90, 80, 33};
   a.lengths = {queries.data(), keys.data()};
