@@ -20,8 +20,9 @@
 //     }
 //
 // What lies outside of the array is loaded as zeros, whose bytes count too, and is not stored; but
-// stores go 16 bytes at a time, and where a row of the array ends within some of them an H200 writes
-// the rest, too, into a gap or the next row. A tile begins at a multiple of 128 bytes, with a swizzle of 1024.
+// stores go 16 bytes at a time, and where a row of the array ends within some of them an H200
+// writes the rest, too, into a gap or the next row. A tile begins at a multiple of 128 bytes, with
+// a swizzle of 1024.
 //
 // The TMA unit and wgmma read shared memory by another way (the async proxy) than threads write
 // it. So whoever wrote with ordinary stores what one of them reads next says fence_async_proxy(),
