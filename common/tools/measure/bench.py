@@ -2,7 +2,7 @@
 """Times a chapter's steps at the standard sizes (sizes.py), beside the vendor's routines.
 
 usage: common/tools/measure/bench.py [NN | NN/part | SET]... [--keep] [--csv FILE]   (no word: everything)
-       common/tools/measure/bench.py NN[/part] --random COUNT [--seed S] [--keep]    its last step at random shapes
+       common/tools/measure/bench.py NN[/part] --random COUNT [--seed S] [--keep]    its step for any shape, at random ones
        common/tools/measure/bench.py --programs [NN | …]...                          what must be built for that
 
 Runs the chapter's or the part's program at each size, then common/tools/measure/bench_torch.py at the same sizes if Python has
@@ -108,11 +108,11 @@ def measured_at_random(ladder, count, seed, with_torch, table):
     """A row a shape, or None when something was wrong."""
     library_kind = random_shapes.library_kind(ladder)
     program, rows = project.built_program(ladder, "gpu"), []
+    step = random_shapes.STEPS.get(ladder) or project.last_steps(program, 1)[0]
     own = {"ladder": ladder, "seed": seed} | project.origin()
     for i, options in enumerate(random_shapes.drawn(ladder, count, seed), 1):
         print(f"\n{i} of {count}: {options}", flush=True)
-        found = rows_of([program, *options.split(), *(word for step in project.last_steps(program, 1)
-                                                      for word in ("--kernel", step))], table)
+        found = rows_of([program, *options.split(), "--kernel", step], table)
         if found is not None and library_kind == "pytorch" and with_torch:
             found = add_torch(found, [ladder, *options.split()])
         if found is None:

@@ -1,7 +1,8 @@
 """Shapes that nobody tuned for: drawn log-uniformly, from a seed. Used by bench.py.
 
-What counts is how fast a ladder's last step is beside the library: the geometric mean over all shapes, and the 10th
-percentile, which nine in ten reach. A fixed size is tuned for, knowingly or not; another seed is not.
+What counts is how fast a ladder's last step, or its step for any shape, is beside the library: the geometric mean over
+all shapes, and the 10th percentile, which nine in ten reach. A fixed size is tuned for, knowingly or not; another seed
+is not.
 """
 import math
 import random
@@ -54,6 +55,11 @@ SHAPES = {  # by ladder; the other ladders have none
     **dict.fromkeys(["06/faster", "06/any_shape"], lambda draw: attention(draw, range(4, 129, 4))),
     **dict.fromkeys(["06/tensor_cores", "06/hopper"], lambda draw: attention(draw, range(8, 257, 8))),
 }
+
+
+STEPS = {  # by ladder, where it is not the last: the one for any shape
+    "02/tensor_cores": "by_shape", "02/hopper": "by_shape", "06/any_shape": "by_shape", "06/tensor_cores": "any_address",
+    "06/hopper": "head_sizes"}
 
 
 def drawn(ladder, count, seed):
