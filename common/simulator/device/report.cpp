@@ -58,15 +58,22 @@ std::string describe_address(const void* address) {
                   address);
     return text;
   }
-  const bool before = at < nearest.begin;
   std::string elements;
   if (nearest.element != 0)
     elements = " (" + std::to_string(nearest.bytes / nearest.element) + " elements of " +
                std::to_string(nearest.element) + ")";
-  std::snprintf(
-      text, sizeof text, "  the address is %zu bytes %s an allocation of %zu bytes%s\n",
-      static_cast<size_t>(before ? nearest.begin - at : at - nearest.begin - nearest.bytes),
-      before ? "before the start of" : "past the end of", nearest.bytes, elements.c_str());
+  const uintptr_t end = nearest.begin + nearest.bytes;
+  if (at >= nearest.begin && at < end)  // an access of several bytes, of which the first are inside
+    std::snprintf(
+        text, sizeof text,
+        "  the access begins %zu bytes before the end of an allocation of %zu bytes%s, and "
+        "reaches over it\n",
+        static_cast<size_t>(end - at), nearest.bytes, elements.c_str());
+  else
+    std::snprintf(text, sizeof text, "  the address is %zu bytes %s an allocation of %zu bytes%s\n",
+                  static_cast<size_t>(at < nearest.begin ? nearest.begin - at : at - end),
+                  at < nearest.begin ? "before the start of" : "past the end of", nearest.bytes,
+                  elements.c_str());
   return text + std::string(
                     "  likely: a guard is missing or compares with the wrong size, or an index "
                     "is wrong\n");

@@ -68,6 +68,11 @@ __global__ void same_name(int* out) {
   out[threadIdx.x] = bytes[threadIdx.x];
 }
 
+__global__ void reads_two(const int2* in, int at, int* out) {
+  out[0] = in[at].y;
+  *reinterpret_cast<int2*>(out) = in[at];
+}
+
 }  // namespace
 
 TEST_CASE("the guards of a buffer are out of bounds", "[checks]") {
@@ -95,6 +100,15 @@ TEST_CASE("the guards of a buffer are out of bounds", "[checks]") {
   writes<<<1, 1>>>(empty.data(), 0);
   CHECK_THAT(Outcome{}.report,
              ContainsSubstring("0 bytes past the end of an allocation of 0 bytes"));
+}
+
+TEST_CASE("an access that begins inside and ends outside says so", "[checks]") {
+  const tutorial::DeviceBuffer<int> three(std::vector<int>(3, 1));
+  tutorial::DeviceBuffer<int> out(1);
+  reads_two<<<1, 1>>>(reinterpret_cast<const int2*>(three.data()), 0, out.data());
+  CHECK_THAT(Outcome{}.report, ContainsSubstring("the access begins 4 bytes before the end of an "
+                                                 "allocation of 4 bytes (1 elements of 4), and "
+                                                 "reaches over it"));
 }
 
 TEST_CASE("freed memory is called so", "[checks]") {
