@@ -1,5 +1,5 @@
 // Step 5 = steps 3 and 4 + the choice between them, and where queries are many, parts hopper and
-// tensor_cores: up to 64 rows share keys here, and eight parts are a cluster's.
+// tensor_cores: up to 64 rows share keys here, and two parts are a cluster's.
 //
 // FLOP            of the step that it takes
 // asked for       what the step asks for that is taken
