@@ -87,8 +87,13 @@ int64_t parts_of_warpgroup(const Bf16Product& product, int multiprocessors);
 /// Whether step 5 takes a ring of fewer stages, so that a multiprocessor has several blocks.
 bool takes_small_rings(const Bf16Product& product, int multiprocessors);
 
-/// The columns of a tile of step 6; how many rows it has, and in how many parts K is cut.
-inline constexpr int64_t COLS_OF_LARGER = 128;
+/// Of step 6 the columns of a tile and the most rows, and how many rows a tile has for so many of
+/// A.
+inline constexpr int64_t COLS_OF_LARGER = 128, MOST_ROWS_OF_LARGER = 256;
+inline int64_t rows_of_larger(int64_t rows) {
+  return rows <= 128 ? 128 : rows <= 192 ? 192 : MOST_ROWS_OF_LARGER;
+}
+/// How many rows of A a tile of step 6 gets, and in how many parts K is cut.
 struct Larger {
   int64_t rows = 1, parts = 1;
 };

@@ -13,7 +13,6 @@ namespace {
 constexpr int64_t LEAST_DEPTH = 256;
 constexpr int64_t MOST_PARTS = 8;  // blocks of a cluster, on any device that has them
 constexpr int64_t MOST_OF_THREADS = 16;
-constexpr int64_t MOST_ROWS_OF_LARGER = 256;
 constexpr int64_t FEW_FOR_MMA = 16;          // rows: step 4 is as fast as step 5 or faster
 constexpr int64_t FEW_FOR_WARPGROUP = 64;    // … step 5 is faster than what takes more rows
 constexpr int64_t MOST_FOR_WARPGROUP = 128;  // … that step 5 takes in one tile
@@ -40,7 +39,7 @@ int64_t time_of_larger(const Bf16Product& product, Larger larger, int multiproce
       (larger.parts <= 2 ? multiprocessors : multiprocessors * 85 / 100) / larger.parts;
   const int64_t rounds =
       ceil_div(tiles_of(product, larger.rows, COLS_OF_LARGER), std::max<int64_t>(1, at_once));
-  const int64_t rows = larger.rows <= 128 ? 128 : larger.rows <= 192 ? 192 : 256;
+  const int64_t rows = rows_of_larger(larger.rows);
   const int64_t stages = ceil_div(ceil_div(product.K, larger.parts), 64);
   return 2100 + rounds * (3700 + 21 * rows + stages * (90 + 2 * rows));
 }

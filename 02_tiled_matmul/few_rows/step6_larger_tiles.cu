@@ -137,9 +137,14 @@ void larger_tiles(const Bf16Product& product, const bf16* A, const bf16* B, Outp
   if (!hopper::tma_takes(product, A, B, C))
     return tensor_cores::by_shape(product, A, B, C, workspace, stream);
   const Larger larger = larger_tiles_of(product, multiprocessors());
-  if (larger.rows <= 128) return launch<Shape<128>>(product, A, B, C, larger, stream);
-  if (larger.rows <= 192) return launch<Shape<192>>(product, A, B, C, larger, stream);
-  return launch<Shape<256>>(product, A, B, C, larger, stream);
+  switch (rows_of_larger(larger.rows)) {
+    case 128:
+      return launch<Shape<128>>(product, A, B, C, larger, stream);
+    case 192:
+      return launch<Shape<192>>(product, A, B, C, larger, stream);
+    default:
+      return launch<Shape<MOST_ROWS_OF_LARGER>>(product, A, B, C, larger, stream);
+  }
 }
 
 }  // namespace tutorial::tiled_matmul::few_rows

@@ -10,11 +10,12 @@ import { runnable } from './runnable.js'
 const show = (ladder) => JSON.parse(execFileSync('python3', ['common/tools/mistakes/mistakes.py', 'show', ladder], { cwd: ROOT, maxBuffer: 1 << 26 }))
 const isInPage = ({ file, tests }) => /\/step\d+_\w+\.cu$/.test(file) && runnable(file) && !isSlow(path.posix.dirname(file), tests)
 
-/** Is the test that shows it, such as "more rows than*", one that a page leaves out? */
+const slow = {} // by folder: the names of the tests that a page leaves out
+/** Is the test that shows it, such as "more rows than*", one of those? */
 function isSlow(folder, test) {
-  const sources = fs.readdirSync(path.join(ROOT, folder), { recursive: true }).filter((name) => /^tests(\.cpp|\/\w+\.cpp)$/.test(name))
-  const slow = sources.flatMap((name) => [...text(`${folder}/${name}`).matchAll(/TEST_CASE\("([^"]+)", "[^"]*\[slow\]/g)])
-  return slow.some(([, name]) => name.startsWith(test.replace(/\*$/, '')))
+  slow[folder] ??= fs.readdirSync(path.join(ROOT, folder), { recursive: true }).filter((name) => /^tests(\.cpp|\/\w+\.cpp)$/.test(name))
+    .flatMap((name) => [...text(`${folder}/${name}`).matchAll(/TEST_CASE\("([^"]+)", "[^"]*\[slow\]/g)].map(([, name]) => name))
+  return slow[folder].some((name) => name.startsWith(test.replace(/\*$/, '')))
 }
 
 let known
