@@ -34,9 +34,9 @@ struct Epilogue {
   int64_t ldc, stride_c;
 
   /// For pairs of sums 8 columns apart, the first of which are in rows `row` and `row` + 8 of
-  /// product `number` and in column `col`: four of d for each 8 columns. What is asked is asked
-  /// once for all of them, so that their loads, exponentials and divisions do not wait for each
-  /// other.
+  /// product `number` and in column `col`: four of d for each 8 columns. Whether there
+  /// is a bias, a beta or a GELU is asked once for all of them, so that their loads, exponentials
+  /// and divisions do not wait for each other.
   template <int COUNT>
   __device__ void apply(float (&d)[COUNT], int number, int row, int col) const {
     constexpr int COLS = (COUNT + 3) / 4;  // pairs of columns

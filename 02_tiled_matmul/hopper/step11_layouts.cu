@@ -7,7 +7,7 @@
 // block           288 threads for several times 128 × 256, 192, 128 or 64 elements of C
 //
 // A map has three dimensions: the third counts products. Of Bᵀ (N, K) one box of 64 of K has up to
-// 256 rows, which lie as A's do: wgmma reads them with Major::k, and the next 16 of K are 32 bytes
+// 128 rows, which lie as A's do: wgmma reads them with Major::k, and the next 16 of K are 32 bytes
 // further.
 //
 //   B (K, N)   box  64 of N × rows of K      Bᵀ (N, K)   box  64 of K × rows of N
