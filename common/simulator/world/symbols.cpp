@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "common/simulator/world/program.hpp"
 
@@ -153,6 +154,20 @@ std::string demangled(const char* symbol) {
   for (size_t at; (at = name.find(">>")) != name.npos;) name.insert(at + 1, 1, ' ');
   return name;
 }
+
+/// Of a demangled function where its name begins, behind what it returns, and where it ends: the
+/// parameters are the first ( that stands in no template argument and begins no namespace.
+std::pair<size_t, size_t> extent_of_name(const std::string& function) {
+  constexpr std::string_view kUnnamed = "(anonymous namespace)";
+  size_t begin = 0, end = 0;
+  for (int depth = 0; end < function.size(); ++end) {
+    if (function.compare(end, kUnnamed.size(), kUnnamed) == 0) end += kUnnamed.size();
+    if (depth == 0 && function[end] == '(') break;
+    depth += (function[end] == '<') - (function[end] == '>');
+    if (depth == 0 && function[end] == ' ') begin = end + 1;
+  }
+  return {begin, end};
+}
 }  // namespace
 
 std::string function_name(const void* address) {
@@ -162,11 +177,10 @@ std::string function_name(const void* address) {
   // Of "void a::(anonymous namespace)::kernel<(int)4>(float*)" the last part, without casts.
   for (const std::string_view unwanted : {"(anonymous namespace)::", "(int)", "(unsigned int)"})
     for (size_t at; (at = name.find(unwanted)) != name.npos;) name.erase(at, unwanted.size());
-  name = name.substr(0, name.find('('));
-  const size_t arguments = std::min(name.find('<'), name.size());
-  const size_t scope = name.rfind("::", arguments), space = name.rfind(' ', arguments);
-  if (scope != name.npos) return name.substr(scope + 2);
-  return space == name.npos ? name : name.substr(space + 1);
+  const auto [begin, end] = extent_of_name(name);
+  name = name.substr(begin, end - begin);
+  const size_t scope = name.rfind("::", name.find('<'));
+  return scope == name.npos ? name : name.substr(scope + 2);
 }
 
 std::string kernel_name(const void* address, const char* written) {
@@ -187,15 +201,7 @@ std::string scoped_function_name(const void* address) {
   };
   rename("simulator::NarrowFloat<7, 8>", "__nv_bfloat16");
   rename("simulator::NarrowFloat<10, 5>", "__half");
-  // The parameters are the first ( that stands in no template argument and begins no namespace.
-  constexpr std::string_view kUnnamed = "(anonymous namespace)";
-  size_t begin = 0, end = 0;
-  for (int depth = 0; end < name.size(); ++end) {
-    if (name.compare(end, kUnnamed.size(), kUnnamed) == 0) end += kUnnamed.size();
-    if (depth == 0 && name[end] == '(') break;
-    depth += (name[end] == '<') - (name[end] == '>');
-    if (depth == 0 && name[end] == ' ') begin = end + 1;  // behind what it returns
-  }
+  const auto [begin, end] = extent_of_name(name);
   return name.substr(begin, end - begin);
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "common/kernel/cluster.cuh"
 #include "common/simulator/tests/only_cpu/outcome.hpp"
 
 namespace {
@@ -68,6 +69,12 @@ __global__ void same_name(int* out) {
   out[threadIdx.x] = bytes[threadIdx.x];
 }
 
+enum class Way { up, down };
+template <Way W, class T>
+__global__ void walks(T* x) {
+  x[W == Way::up ? 1 : -1] = 0;
+}
+
 __global__ void reads_two(const int2* in, int at, int* out) {
   out[0] = in[at].y;
   *reinterpret_cast<int2*>(out) = in[at];
@@ -109,6 +116,14 @@ TEST_CASE("an access that begins inside and ends outside says so", "[checks]") {
   CHECK_THAT(Outcome{}.report, ContainsSubstring("the access begins 4 bytes before the end of an "
                                                  "allocation of 4 bytes (1 elements of 4), and "
                                                  "reaches over it"));
+}
+
+TEST_CASE("a kernel's name ends behind its arguments, of whatever type they are", "[checks]") {
+  tutorial::DeviceBuffer<int> one(1);
+  CHECK_THROWS_AS(
+      tutorial::launch_clusters(walks<Way::down, int>, 1, 1, 1, 0, nullptr, one.data()),
+      tutorial::Error);
+  CHECK_THAT(Outcome{}.report, ContainsSubstring("bounds in walks<(Way)1, int>\n"));
 }
 
 TEST_CASE("freed memory is called so", "[checks]") {
