@@ -46,6 +46,7 @@ int64_t count_others(int64_t times, const std::vector<T>& want, int64_t workspac
                      const Launch& launch) {
   const size_t bytes = want.size() * sizeof(T);
   OwnStream<T> own(static_cast<int64_t>(want.size()), workspace_bytes);
+  CUDA_CHECK(cudaDeviceSynchronize());  // what poisoned these, in the default stream, is done
   int64_t others = 0;
   for (int64_t i = 0; i < times; ++i) {
     CUDA_CHECK(cudaMemsetAsync(own.out.data(), 0xff, bytes, own.stream));
