@@ -56,6 +56,15 @@ Expected in_bf16(Expected want) {
   return want;
 }
 
+Expected in_fp16(Expected want) {
+  for (size_t i = 0; i < want.value.size(); ++i) {
+    double& value = want.value[i];
+    want.bound[i] += 0x1p-11 * (std::abs(value) + want.bound[i]) + 0x1p-25;
+    if (std::abs(value) >= 65520) value = std::copysign(INFINITY, value);
+  }
+  return want;
+}
+
 Comparison compare(std::span<const float> got, const Expected& want, const Layout& layout) {
   std::vector<int64_t> rows(static_cast<size_t>(layout.batch * layout.rows));
   std::iota(rows.begin(), rows.end(), int64_t{0});

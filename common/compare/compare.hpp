@@ -38,6 +38,9 @@ double gamma_bound(int64_t terms, double unit = 0x1p-24);
 /// within the bound of the value, and rounding moves it by at most 2^-8·|x|, or by half of bf16's
 /// smallest number.
 Expected in_bf16(Expected want);
+/// The same for fp16, which moves it by at most 2^-11·|x|, or by half of its smallest number. From
+/// 65520 on, where 65536 would be next to fp16's largest number, 65504, it rounds to infinity.
+Expected in_fp16(Expected want);
 
 /// The output as the report shows it: `batch` matrices of rows × cols, divided as `tile` says.
 struct Layout {

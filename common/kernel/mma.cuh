@@ -14,7 +14,7 @@
 // half (PTX ISA, "Matrix Fragments for mma.m16n8k16"; a picture: docs/02_tensor_cores.md).
 //
 // All 32 lanes must come to each of these words together. They need compute capability 8.0,
-// stmatrix 9.0.
+// mma_m16n8k8 and ldmatrix 7.5, stmatrix 9.0.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -31,6 +31,20 @@ template <class T>
 __device__ inline void mma_m16n8k16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                     uint32_t b1) {
   ptx::mma_m16n8k16(c, a, b0, b1, T{});
+}
+
+/// The same of half the depth, for __half: C += A·B for A (16, 8), B (8, 8), C (16, 8). It is what
+/// compute capability 7.5 has. Lane 4·g + t holds
+///
+///   A (16 × 8)                       B (8 × 8)
+///   a0: row g,   columns 2t 2t+1     b: rows 2t 2t+1, column g
+///   a1: row g+8, the same
+///
+/// and C as above: a0, a1 and b are a[0], a[1] and b0 of the picture above. (PTX ISA, "Matrix
+/// Fragments for mma.m16n8k8".)
+template <class T>
+__device__ inline void mma_m16n8k8(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t b) {
+  ptx::mma_m16n8k8(c, a0, a1, b, T{});
 }
 
 /// C += A·B for A (16, 8), B (8, 8), C (16, 8), of TF32: fp32 with 10 bits of fraction in place of

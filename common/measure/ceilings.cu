@@ -106,6 +106,11 @@ const Ceiling& measured_ceiling(Arithmetic arithmetic) {
                                     .bytes_per_s = copy};
     return ceiling;
   }
+  if (arithmetic == Arithmetic::fp16) {
+    static const Ceiling ceiling = {.flop_per_s = measure_products_per_s<__half>(Precision::fp32),
+                                    .bytes_per_s = copy};
+    return ceiling;
+  }
   static const Ceiling ceiling = {
       .flop_per_s = measure_products_per_s<__nv_bfloat16>(Precision::fp32), .bytes_per_s = copy};
   return ceiling;

@@ -4,7 +4,7 @@
 namespace tutorial {
 
 /// What multiplies: the cores for fp32, or tensor cores for operands of a type.
-enum class Arithmetic { fp32, tf32, bf16 };
+enum class Arithmetic { fp32, tf32, fp16, bf16 };
 
 /// The least work that any program for the problem must do.
 struct Cost {

@@ -33,6 +33,14 @@ struct Sizes {
   int left_ld, right_ld, out_ld;
 };
 
+/// One product of elements of 16 bits, added up in fp32. Cᵀ = Bᵀ·Aᵀ: B first, then A.
+void narrow_gemm(cublasHandle_t handle, const Sizes& s, cudaDataType in, const void* A, int lda,
+                 const void* B, int ldb, cudaDataType out, void* C, int ldc) {
+  const float alpha = 1, beta = 0;
+  CUBLAS_CHECK(cublasGemmEx(handle, s.left, CUBLAS_OP_N, s.m, s.n, s.k, &alpha, B, in, ldb, A, in,
+                            lda, &beta, C, out, ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+}
+
 void bf16_gemm(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,
                const Bf16Matrices& x, void* C, cudaDataType type, Transpose transpose) {
   if (batch == 0 || M == 0 || N == 0) return;
@@ -42,14 +50,19 @@ void bf16_gemm(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64
             right_ld = as_int("lda", std::max<int64_t>(x.lda, 1)), out_ld = as_int("ldc", x.ldc);
   const float alpha = 1, beta = 0;
   if (count == 1)
-    CUBLAS_CHECK(cublasGemmEx(handle, s.left, CUBLAS_OP_N, s.m, s.n, s.k, &alpha, x.B, CUDA_R_16BF,
-                              left_ld, x.A, CUDA_R_16BF, right_ld, &beta, C, type, out_ld,
-                              CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    narrow_gemm(handle, s, CUDA_R_16BF, x.A, right_ld, x.B, left_ld, type, C, out_ld);
   else
     CUBLAS_CHECK(cublasGemmStridedBatchedEx(
         handle, s.left, CUBLAS_OP_N, s.m, s.n, s.k, &alpha, x.B, CUDA_R_16BF, left_ld, x.stride_b,
         x.A, CUDA_R_16BF, right_ld, x.stride_a, &beta, C, type, out_ld, x.stride_c, count,
         CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+}
+
+void half_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __half* A,
+               const __half* B, cudaDataType out, void* C) {
+  if (M == 0 || N == 0) return;
+  const Sizes s(M, N, K, Transpose::none);
+  narrow_gemm(handle, s, CUDA_R_16F, A, s.right_ld, B, s.left_ld, out, C, s.out_ld);
 }
 
 /// One product of matrices without gaps.
@@ -87,6 +100,14 @@ void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, cons
 void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __nv_bfloat16* A,
                     const __nv_bfloat16* B, __nv_bfloat16* C) {
   bf16_gemm(handle, 1, M, N, K, tight(N, K, A, B), C, CUDA_R_16BF, Transpose::none);
+}
+void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __half* A,
+                    const __half* B, float* C) {
+  half_gemm(handle, M, N, K, A, B, CUDA_R_32F, C);
+}
+void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __half* A,
+                    const __half* B, __half* C) {
+  half_gemm(handle, M, N, K, A, B, CUDA_R_16F, C);
 }
 void row_major_gemm_batched(cublasHandle_t handle, int64_t batch, int64_t M, int64_t N, int64_t K,
                             const Bf16Matrices& matrices, float* C, Transpose transpose) {

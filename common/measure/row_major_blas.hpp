@@ -11,6 +11,7 @@
 
 #include <cublas_v2.h>
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <cstdint>
 
@@ -48,6 +49,11 @@ void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, cons
                     const __nv_bfloat16* B, float* C);
 void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __nv_bfloat16* A,
                     const __nv_bfloat16* B, __nv_bfloat16* C);
+/// The same for A and B in fp16; C in float32 or rounded to fp16.
+void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __half* A,
+                    const __half* B, float* C);
+void row_major_gemm(cublasHandle_t handle, int64_t M, int64_t N, int64_t K, const __half* A,
+                    const __half* B, __half* C);
 
 /// The same for `batch` products, of A (M, K) and B (K, N), or (N, K) for Transpose::b, whose rows
 /// are lda, ldb and ldc elements apart; the matrices of product i begin at A + i·stride_a, and so

@@ -100,8 +100,9 @@ struct Launched::State {
       : row(row),
         result(result),
         shape(shape),
-        floats(row.launch_bf16 ? 0 : element_count(shape)),
-        narrow(row.launch_bf16 ? element_count(shape) : 0) {}
+        floats(row.launch ? element_count(shape) : 0),
+        narrow(row.launch_bf16 ? element_count(shape) : 0),
+        halves(row.launch_fp16 ? element_count(shape) : 0) {}
 
   Row row;
   Result result;
@@ -109,6 +110,7 @@ struct Launched::State {
   // The output, in the type that the row writes: all NaN at first.
   DeviceBuffer<float> floats;
   DeviceBuffer<__nv_bfloat16> narrow;
+  DeviceBuffer<__half> halves;
   std::vector<float> got;  // the output on the host
   int64_t fetched = 0;     // elements that came to the host
   std::vector<KernelProfile> profiles;
@@ -118,10 +120,18 @@ struct Launched::State {
   void prepare() {
     if (row.before) row.before(floats.data());
   }
-  void launch() { row.launch_bf16 ? row.launch_bf16(narrow.data()) : row.launch(floats.data()); }
+  void launch() {
+    if (row.launch_bf16)
+      row.launch_bf16(narrow.data());
+    else if (row.launch_fp16)
+      row.launch_fp16(halves.data());
+    else
+      row.launch(floats.data());
+  }
   /// Waits for the kernel.
   std::vector<float> to_host() const {
-    return row.launch_bf16 ? widened<__nv_bfloat16>(narrow.to_host()) : floats.to_host();
+    if (row.launch_bf16) return widened<__nv_bfloat16>(narrow.to_host());
+    return row.launch_fp16 ? widened<__half>(halves.to_host()) : floats.to_host();
   }
   std::vector<float> handed_over(std::vector<float> values) {
     if (spoiler) spoiler(row.name, fetched, values);
@@ -129,7 +139,8 @@ struct Launched::State {
     return values;
   }
   const void* data() const {
-    return row.launch_bf16 ? static_cast<const void*>(narrow.data()) : floats.data();
+    if (row.launch_bf16) return narrow.data();
+    return row.launch_fp16 ? static_cast<const void*>(halves.data()) : floats.data();
   }
 };
 

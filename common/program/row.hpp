@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <cstdint>
 #include <functional>
@@ -33,6 +34,7 @@ struct Row {
   std::string needs = {};                                // as in Step
   std::function<void(float*)> launch = {};               // writes the output; timed
   std::function<void(__nv_bfloat16*)> launch_bf16 = {};  // instead, where the output is bf16
+  std::function<void(__half*)> launch_fp16 = {};         // … or fp16
   std::function<void(float*)> before = {};  // before each launch, not timed: restores what it reads
   std::function<std::vector<Asked>()> asked = {};  // of global memory, by a launch; as in Step
   std::vector<int64_t> shape = {};                 // of the output
@@ -113,7 +115,7 @@ class Launched {
   /// What else the launch wrote.
   std::vector<float> fetch(const DeviceBuffer<float>& more);
 
-  std::span<const float> output;  // on the host; of a bf16 output, widened
+  std::span<const float> output;  // on the host; of an output of 16 bits, widened
   Layout layout;                  // its shape and name, and the step's tile
 
   struct State;  // row.cpp

@@ -71,7 +71,10 @@ Ceiling of_h100(Arithmetic arithmetic) {
 std::string peak_text(Arithmetic arithmetic) {
   const std::string rate = with_prefix(measured_ceiling(arithmetic).flop_per_s, "FLOP/s");
   if (arithmetic == Arithmetic::fp32) return "fp32 peak " + rate;
-  return std::string(arithmetic == Arithmetic::tf32 ? "TF32" : "bf16") + " products " + rate;
+  const char* const type = arithmetic == Arithmetic::tf32   ? "TF32"
+                           : arithmetic == Arithmetic::fp16 ? "fp16"
+                                                            : "bf16";
+  return std::string(type) + " products " + rate;
 }
 
 std::string bound_text(const Cost& cost, bool measured) {

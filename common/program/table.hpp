@@ -78,6 +78,13 @@ class Table {
     row.launch_bf16 = [=, launch = step.launch](__nv_bfloat16* out) { call(launch, out); };
     return launch_selected(row);
   }
+  /// … or fp16.
+  template <class Launcher, class Call>
+  Launched launch_fp16(const Step<Launcher>& step, const Call& call) {
+    Row row = row_of<__half>(step, call, {});
+    row.launch_fp16 = [=, launch = step.launch](__half* out) { call(launch, out); };
+    return launch_selected(row);
+  }
   /// A row that is no step of the list, or one of its stages.
   Launched launch(const Row& row);
   /// The vendor's routine for the whole problem: the 100 % of the column "of <name>". Nothing comes

@@ -120,5 +120,9 @@ void check_launch(const std::function<void(__nv_bfloat16*)>& launch, const Expec
                   const Layout& layout, int64_t offset) {
   check_output(launch, want, layout, offset, {});
 }
+void check_launch(const std::function<void(__half*)>& launch, const Expected& want,
+                  const Layout& layout, int64_t offset) {
+  check_output(launch, want, layout, offset, {});
+}
 
 }  // namespace tutorial

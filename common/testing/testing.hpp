@@ -126,5 +126,8 @@ void check_launch(const std::function<void(float*)>& launch, const Expected& wan
 /// The same for an output in bf16: `want` is what in_bf16() makes of the reference.
 void check_launch(const std::function<void(__nv_bfloat16*)>& launch, const Expected& want,
                   const Layout& layout, int64_t offset = 0);
+/// … in fp16, of in_fp16().
+void check_launch(const std::function<void(__half*)>& launch, const Expected& want,
+                  const Layout& layout, int64_t offset = 0);
 
 }  // namespace tutorial

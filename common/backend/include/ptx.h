@@ -18,6 +18,20 @@ __device__ inline uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
+#if __CUDA_ARCH__ >= 750
+#define PTX_SM_75(...) asm volatile(__VA_ARGS__)
+#else
+#define PTX_SM_75(...) __trap()
+#endif
+
+__device__ inline void mma_m16n8k8(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t b, __half) {
+  PTX_SM_75(
+      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a0), "r"(a1), "r"(b));
+}
+
 #if __CUDA_ARCH__ >= 800
 #define PTX_SM_80(...) asm volatile(__VA_ARGS__)
 #else

@@ -15,6 +15,7 @@ namespace simulator {
 // All 32 lanes of a warp come to these together (matrix.cpp).
 void mma_bf16(float* c, const uint32_t* a, uint32_t b0, uint32_t b1);
 void mma_half(float* c, const uint32_t* a, uint32_t b0, uint32_t b1);
+void mma_half_k8(float* c, const uint32_t* a, uint32_t b);
 void mma_tf32(float* c, const uint32_t* a, uint32_t b0, uint32_t b1);
 void ldmatrix(uint32_t* to, const void* row, int count);
 void ldmatrix_trans(uint32_t* to, const void* row, int count);
@@ -32,6 +33,10 @@ __forceinline__ void mma_m16n8k16(float (&c)[4], const uint32_t (&a)[4], uint32_
 __forceinline__ void mma_m16n8k16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
                                   __half) {
   simulator::mma_half(c, a, b0, b1);
+}
+__forceinline__ void mma_m16n8k8(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t b, __half) {
+  const uint32_t a[2] = {a0, a1};
+  simulator::mma_half_k8(c, a, b);
 }
 __forceinline__ void mma_m16n8k8_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                       uint32_t b1) {

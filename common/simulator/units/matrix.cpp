@@ -51,24 +51,29 @@ struct Mma {
 
 constexpr uint32_t kAbsent = 0xffffffff;  // a register of a lane that does not take part: NaN
 
-/// Elements of A and B as they lie in a register.
+/// Elements of A and B as they lie in a register, and how many registers B's fragment is deep; A's
+/// has twice as many.
 struct Bfloat16 {
   static constexpr const char* kName = "mma_m16n8k16<__nv_bfloat16>()";
-  static constexpr int kInRegister = 2;
+  static constexpr int kInRegister = 2, kRegisters = 2, kCapability = 80;
   static double element(uint32_t bits, int i) {
     return std::bit_cast<float>(i == 0 ? bits << 16 : bits & 0xffff0000);
   }
 };
 struct Half {
   static constexpr const char* kName = "mma_m16n8k16<__half>()";
-  static constexpr int kInRegister = 2;
+  static constexpr int kInRegister = 2, kRegisters = 2, kCapability = 80;
   static double element(uint32_t bits, int i) {
     return static_cast<float>(__half::of_bits(bits >> 16 * i & 0xffff));
   }
 };
+struct HalfK8 : Half {
+  static constexpr const char* kName = "mma_m16n8k8<__half>()";
+  static constexpr int kRegisters = 1, kCapability = 75;
+};
 struct Tf32 {
   static constexpr const char* kName = "mma_m16n8k8_tf32()";
-  static constexpr int kInRegister = 1;
+  static constexpr int kInRegister = 1, kRegisters = 2, kCapability = 80;
   static double element(uint32_t bits, int) {
     return std::bit_cast<float>(bits & ~uint32_t{0x1fff});
   }
@@ -78,17 +83,19 @@ std::string nth(const char* name, int i) {
   return name + std::to_string(i) + "]";
 }
 
-void look_for_unwritten(RunningBlock& running, const char* name, int lane, const Mma& part) {
+template <class Element>
+void look_for_unwritten(RunningBlock& running, int lane, const Mma& part) {
   const auto report = [&](const std::string& what) {
     running.speak_for_lane(lane);
-    running.checks->unwritten_register(name, what, part.instruction);
+    running.checks->unwritten_register(Element::kName, what, part.instruction);
   };
-  for (int r = 0; r < 4; ++r) {
-    if (part.a[r] == kUnwritten) report(nth("a[", r));
+  constexpr int REGISTERS = Element::kRegisters;
+  for (int r = 0; r < 2 * REGISTERS; ++r)
+    if (part.a[r] == kUnwritten) report(REGISTERS == 1 ? "a" + std::to_string(r) : nth("a[", r));
+  for (int r = 0; r < 4; ++r)
     if (std::bit_cast<uint32_t>(part.c[r]) == kUnwritten) report(nth("c[", r));
-  }
-  for (int r = 0; r < 2; ++r)
-    if (part.b[r] == kUnwritten) report("b" + std::to_string(r));
+  for (int r = 0; r < REGISTERS; ++r)
+    if (part.b[r] == kUnwritten) report(REGISTERS == 1 ? "b" : "b" + std::to_string(r));
 }
 
 /// C += A·B. The products are exact; they and C are added up in double, and the sum is rounded to
@@ -96,18 +103,19 @@ void look_for_unwritten(RunningBlock& running, const char* name, int lane, const
 /// error is larger, and not specified.)
 template <class Element>
 void multiply(RunningBlock& running, const MatrixParts& parts) {
-  constexpr int PER = Element::kInRegister, K = 8 * PER;
+  constexpr int PER = Element::kInRegister, REGISTERS = Element::kRegisters;
+  constexpr int HALF = 4 * PER, K = HALF * REGISTERS;
   double a[16][K], b[K][8], c[16][8];
   for (int lane = 0; lane < 32; ++lane) {
     const auto* part = static_cast<const Mma*>(parts[static_cast<size_t>(lane)]);
     const int g = lane / 4, t = lane % 4;
-    if (part && running.checks) look_for_unwritten(running, Element::kName, lane, *part);
+    if (part && running.checks) look_for_unwritten<Element>(running, lane, *part);
     for (int e = 0; e < PER; ++e) {
-      for (int r = 0; r < 4; ++r)
-        a[g + 8 * (r % 2)][PER * t + e + K / 2 * (r / 2)] =
+      for (int r = 0; r < 2 * REGISTERS; ++r)
+        a[g + 8 * (r % 2)][PER * t + e + HALF * (r / 2)] =
             Element::element(part ? part->a[r] : kAbsent, e);
-      for (int r = 0; r < 2; ++r)
-        b[PER * t + e + K / 2 * r][g] = Element::element(part ? part->b[r] : kAbsent, e);
+      for (int r = 0; r < REGISTERS; ++r)
+        b[PER * t + e + HALF * r][g] = Element::element(part ? part->b[r] : kAbsent, e);
     }
     for (int r = 0; r < 4; ++r)
       c[g + 8 * (r / 2)][2 * t + r % 2] = part ? part->c[r] : std::bit_cast<float>(kAbsent);
@@ -124,7 +132,7 @@ void multiply(RunningBlock& running, const MatrixParts& parts) {
 }
 
 template <class Element>
-constexpr MatrixOperation kMma{Element::kName, 80, multiply<Element>};
+constexpr MatrixOperation kMma{Element::kName, Element::kCapability, multiply<Element>};
 
 // ---- ldmatrix, stmatrix
 
@@ -243,6 +251,10 @@ const MatrixOperation& store_of(int count) {
 SIMULATOR_MMA(mma_bf16, Bfloat16)
 SIMULATOR_MMA(mma_half, Half)
 SIMULATOR_MMA(mma_tf32, Tf32)
+void mma_half_k8(float* c, const uint32_t* a, uint32_t b) {
+  Mma part{c, a, {b}, __builtin_return_address(0)};
+  come_together(kMma<HalfK8>, &part, part.instruction);
+}
 
 void ldmatrix(uint32_t* to, const void* row, int count) {
   const void* const instruction = __builtin_return_address(0);

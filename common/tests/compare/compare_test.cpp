@@ -97,6 +97,20 @@ TEST_CASE("in_bf16 allows for one rounding to bf16, and no more") {
   CHECK_FALSE(compare(std::vector<float>{101.5f}, off, {.rows = 1, .cols = 1}).ok);
 }
 
+TEST_CASE("in_fp16 allows for one rounding to fp16, and wants infinity beyond its range") {
+  const Expected want = in_fp16({{1 + 0x1p-11, 0, 65519, -65520}, {0, 0, 0, 0}});
+  const Layout layout = {.rows = 1, .cols = 4};
+  const auto is_right = [&](float a, float b, float c, float d) {
+    return compare(std::vector<float>{a, b, c, d}, want, layout).ok;
+  };
+  CHECK(is_right(1, 0, 65504, -INFINITY));
+  CHECK(is_right(1 + 0x1p-10f, 0, 65504, -INFINITY));
+  CHECK_FALSE(is_right(1 + 0x1p-9f, 0, 65504, -INFINITY));
+  CHECK_FALSE(is_right(1, 0x1p-24f, 65504, -INFINITY));
+  CHECK_FALSE(is_right(1, 0, INFINITY, -INFINITY));
+  CHECK_FALSE(is_right(1, 0, 65504, -65504));
+}
+
 TEST_CASE("a report names the worst element, the first few, the tiles, block and thread") {
   Outcome outcome(1, 130, 70, {.rows = 128, .cols = 128, .thread_rows = 8, .thread_cols = 8});
   for (int64_t col = 0; col < 70; ++col) outcome.got_at(0, 129, col) = poison();

@@ -66,6 +66,20 @@ void check(const Problem& p) {
 
 }  // namespace
 
+TEST_CASE("row-major products of fp16 by cuBLAS") {
+  const CublasHandle handle;
+  const std::vector<__half> A = {1, 2, 3, 4, 5, 6};  // (2, 3)
+  const std::vector<__half> B = {1, 0, 2, 1, 0, 3};  // (3, 2)
+  const DeviceBuffer<__half> a(A), b(B);
+  DeviceBuffer<float> c(4);
+  DeviceBuffer<__half> narrow(4);
+  row_major_gemm(handle, 2, 2, 3, a.data(), b.data(), c.data());
+  row_major_gemm(handle, 2, 2, 3, a.data(), b.data(), narrow.data());
+  const std::vector<float> want = {5, 11, 14, 23};
+  CHECK(c.to_host() == want);
+  CHECK(widened<__half>(narrow.to_host()) == want);
+}
+
 TEST_CASE("row-major products by cuBLAS") {
   for (const Transpose transpose : {Transpose::none, Transpose::b}) {
     check({1, 5, 7, 3, 1, 0, transpose});

@@ -65,8 +65,27 @@ __global__ void multiplies(const Tf32* A, const Tf32* B, const float* C, float* 
   for (int r = 0; r < 4; ++r) out[(g + 8 * (r / 2)) * 8 + 2 * t + r % 2] = c[r];
 }
 
+/// __half in the instruction of half the depth.
+struct HalfK8 {
+  __half value;
+};
+template <>
+__global__ void multiplies(const HalfK8* A, const HalfK8* B, const float* C, float* out) {
+  const int lane = static_cast<int>(threadIdx.x), g = lane / 4, t = lane % 4;
+  const auto pair = [](const HalfK8& low, const HalfK8& high) {
+    return uint32_t{__half_as_ushort(high.value)} << 16 | __half_as_ushort(low.value);
+  };
+  const HalfK8 *a = &A[g * 8 + 2 * t], *b = &B[2 * t * 8 + g];
+  float c[4];
+  for (int r = 0; r < 4; ++r) c[r] = C[(g + 8 * (r / 2)) * 8 + 2 * t + r % 2];
+  mma_m16n8k8<__half>(c, pair(a[0], a[1]), pair(a[64], a[65]), pair(b[0], b[8]));
+  for (int r = 0; r < 4; ++r) out[(g + 8 * (r / 2)) * 8 + 2 * t + r % 2] = c[r];
+}
+
 template <class T>
 constexpr int kDepth = 16;
+template <>
+constexpr int kDepth<HalfK8> = 8;
 template <>
 constexpr int kDepth<Tf32> = 8;
 
@@ -78,9 +97,17 @@ template <>
 Tf32 of_float(float x) {
   return {std::bit_cast<uint32_t>(x)};
 }
+template <>
+HalfK8 of_float(float x) {
+  return {__half(x)};
+}
 template <class T>
 double value_of(T x) {
   return static_cast<float>(x);
+}
+template <>
+double value_of(HalfK8 x) {
+  return static_cast<float>(x.value);
 }
 /// The lower 13 bits are not looked at.
 template <>
@@ -293,7 +320,7 @@ TEMPLATE_TEST_CASE("mma multiplies what the lanes hold together", "[matrix]", __
 
 // A tensor core cuts the terms off below the largest one's 24th bit or so, where the simulator
 // rounds once: so many units of 2^-24 for each of its terms.
-TEMPLATE_TEST_CASE("mma adds up in fp32", "[matrix]", __nv_bfloat16, __half, Tf32) {
+TEMPLATE_TEST_CASE("mma adds up in fp32", "[matrix]", __nv_bfloat16, __half, HalfK8, Tf32) {
   need("sm_80");
   std::mt19937 random(2);
   std::normal_distribution<float> normal;
@@ -311,7 +338,8 @@ TEMPLATE_TEST_CASE("mma adds up in fp32", "[matrix]", __nv_bfloat16, __half, Tf3
   }
 }
 
-TEMPLATE_TEST_CASE("mma keeps infinities and NaN", "[matrix]", __nv_bfloat16, __half, Tf32) {
+TEMPLATE_TEST_CASE("mma keeps infinities and NaN", "[matrix]", __nv_bfloat16, __half, HalfK8,
+                   Tf32) {
   need("sm_80");
   check_cases<TestType>({{kInfinity, 1, 0, 0, 0, kInfinity},
                          {kInfinity, -2, 0, 0, 5, -kInfinity},
@@ -337,6 +365,9 @@ TEST_CASE("mma keeps subnormals, and overflows to infinity", "[matrix]") {
   check_cases<__half>({{0x1p-24f, 1, 0, 0, 0, 0x1p-24f},
                        {0x1p-24f, 0x1p-24f, 0, 0, 0, 0x1p-48f},
                        {0x1p-20f, 3, 0, 0, 1, 1 + 3 * 0x1p-20f},
+                       {65504, 65504, 0, 0, 0, 65504.0f * 65504.0f},
+                       {1, 1, 0, 0, 0x1p-149f, 1}});
+  check_cases<HalfK8>({{0x1p-24f, 0x1p-24f, 0, 0, 0, 0x1p-48f},
                        {65504, 65504, 0, 0, 0, 65504.0f * 65504.0f},
                        {1, 1, 0, 0, 0x1p-149f, 1}});
   check_cases<Tf32>({{0x1p-136f, 0x1p100f, 0, 0, 0, 0x1p-36f},

@@ -107,6 +107,15 @@ __global__ void leaves_out(int left_out, bool sets_c, float* out) {
   out[threadIdx.x] = c[0];
 }
 
+__global__ void leaves_out_of_k8(int left_out, float* out) {
+  uint32_t ab[3];
+  for (int r = 0; r < 3; ++r)
+    if (r != left_out) ab[r] = 0;
+  float c[4] = {};
+  mma_m16n8k8<__half>(c, ab[0], ab[1], ab[2]);
+  out[threadIdx.x] = c[0];
+}
+
 enum class Wmma { kRight, kShort, kShifted, kOddStride, kOwnAddress, kNotFilled };
 
 constexpr int kLoad = __LINE__ + 11, kMultiply = __LINE__ + 13, kWrite = __LINE__ + 14;
@@ -276,6 +285,12 @@ TEST_CASE("a fragment's register that nothing wrote is told", "[checks][matrix]"
   CHECK_THAT(of_a.report, ContainsSubstring("nothing wrote a[2] of mma_m16n8k16<__half>()"));
   leaves_out<<<1, 32>>>(-1, false, out.data());
   CHECK_THAT(Outcome{}.report, ContainsSubstring("nothing wrote c[3]"));
+  leaves_out_of_k8<<<1, 32>>>(-1, out.data());
+  CHECK(Outcome{}.report == "");
+  leaves_out_of_k8<<<1, 32>>>(1, out.data());
+  CHECK_THAT(Outcome{}.report, ContainsSubstring("nothing wrote a1 of mma_m16n8k8<__half>()"));
+  leaves_out_of_k8<<<1, 32>>>(2, out.data());
+  CHECK_THAT(Outcome{}.report, ContainsSubstring("nothing wrote b of mma_m16n8k8<__half>()"));
 }
 
 TEST_CASE("the profile has rows of matrices among the accesses of shared memory",
