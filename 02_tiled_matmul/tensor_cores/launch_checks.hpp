@@ -14,8 +14,8 @@ namespace tutorial::tiled_matmul::tensor_cores {
 inline void require_device(const char* step, int64_t shared_bytes = 0) {
   if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 8)
     throw Error(std::string(step) +
-                " needs tensor cores that take bf16, of compute capability 8.0 or newer; take the "
-                "steps of 02_tiled_matmul");
+                " needs tensor cores that take bf16, of compute capability 8.0 or newer; take "
+                "02_tiled_matmul/fp16");
   require_shared_memory(shared_bytes, step, "take --kernel swizzled");
 }
 

@@ -55,6 +55,8 @@ def has_code_on(source, architecture):
     if '"common/kernel/wgmma.cuh"' in text:
         return architecture == "90a"
     has_products = '"common/kernel/mma.cuh"' in text or "<mma.h>" in text
+    if "/fp16/" in source:
+        return True
     return not has_products or architecture != "75"
 
 
