@@ -26,9 +26,10 @@ inline constexpr const char* after = "faster/spread_copies";
 using Launcher = void(const ScaledProduct& product, const float* A, const float* B, float* C,
                       Workspace workspace, cudaStream_t stream);
 
-Launcher tile_by_size, padded_rows, split_k, thin_tiles, few_rows;
+Launcher tile_by_size, padded_rows, split_k, thin_tiles, few_rows, few_columns, short_k;
 
-Asks<Launcher> tile_by_size_asks, padded_rows_asks, split_k_asks, thin_tiles_asks, few_rows_asks;
+Asks<Launcher> tile_by_size_asks, padded_rows_asks, split_k_asks, thin_tiles_asks, few_rows_asks,
+    few_columns_asks, short_k_asks;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "tile_by_size",
@@ -51,6 +52,14 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = few_rows,
      .asked = few_rows_asks,
      .idea = "up to four rows: B is read once, straight into registers"},
+    {.name = "few_columns",
+     .launch = few_columns,
+     .asked = few_columns_asks,
+     .idea = "up to eight columns: a warp a row of A, whose lanes add up what they have"},
+    {.name = "short_k",
+     .launch = short_k,
+     .asked = short_k_asks,
+     .idea = "a short K comes to shared memory at once: one wait, and no stages"},
 };
 
 /// The bytes that any step can use at most on this device; they depend on where B begins.
@@ -74,5 +83,19 @@ int64_t parts_of_k(int64_t M, int64_t N, int64_t K, int multiprocessors);
 /// Up to so many rows step 5 has its own kernel, and then it cuts K in so many parts.
 inline constexpr int64_t MOST_FEW_ROWS = 4;
 int64_t parts_of_few_rows(int64_t N, int64_t K, int multiprocessors);
+
+/// Up to so many columns step 6 has its own kernel, if this says so.
+inline constexpr int64_t MOST_FEW_COLUMNS = 8;
+bool are_few_columns(int64_t M, int64_t N, int64_t K);
+/// The rows of A that a warp of step 6 takes, or that all warps of a block share.
+struct RowsOfWarp {
+  int64_t rows;
+  bool shared;
+};
+RowsOfWarp rows_of_warp(int64_t M, int64_t K, int multiprocessors);
+
+/// Up to so much of K fits into step 7's shared memory. Does it take such a product?
+inline constexpr int64_t MOST_SHORT_K = 64;
+bool is_short_k(int64_t M, int64_t N, int64_t K);
 
 }  // namespace tutorial::tiled_matmul::any_shape

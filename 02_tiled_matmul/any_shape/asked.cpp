@@ -84,4 +84,26 @@ std::vector<Asked> few_rows_asks(const ScaledProduct& s, const float* A, const f
   return {S == 1 ? scaled(plain, s) : plain, of_sum(s, S)};
 }
 
+std::vector<Asked> few_columns_asks(const ScaledProduct& s, const float* A, const float* B,
+                                    float* C, Workspace workspace, cudaStream_t stream) {
+  if (!are_few_columns(s.M, s.N, depth_of(s))) return few_rows_asks(s, A, B, C, workspace, stream);
+  if (s.M == 0 || s.N == 0) return {};
+  const int64_t R = rows_of_warp(s.M, depth_of(s), multiprocessors()).rows;
+  return {scaled({.kernel = "few_columns_kernel",
+                  .loads = 4 * s.M * s.K + 4 * s.K * s.N * ceil_div(s.M, R),
+                  .stores = 4 * s.M * s.N},
+                 s)};
+}
+
+std::vector<Asked> short_k_asks(const ScaledProduct& s, const float* A, const float* B, float* C,
+                                Workspace workspace, cudaStream_t stream) {
+  const int64_t K = depth_of(s);
+  if (s.M <= MOST_FEW_ROWS || are_few_columns(s.M, s.N, K) || !is_short_k(s.M, s.N, K))
+    return few_columns_asks(s, A, B, C, workspace, stream);
+  return {scaled({.kernel = "short_k_kernel",
+                  .loads = 4 * s.K * (s.M * ceil_div(s.N, 64) + s.N * ceil_div(s.M, 64)),
+                  .stores = 4 * s.M * s.N},
+                 s)};
+}
+
 }  // namespace tutorial::tiled_matmul::any_shape

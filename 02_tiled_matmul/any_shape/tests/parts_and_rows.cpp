@@ -1,4 +1,4 @@
-// Steps 3 to 5 on thin matrices and long sums, and the rules by which they choose.
+// Steps 3 to 7 on thin matrices and long sums, and the rules by which they choose.
 #include "any_shape/plan.hpp"
 #include "any_shape/tests/step_of.hpp"
 #include "common/testing/testing.hpp"
@@ -177,6 +177,50 @@ TEST_CASE("few_rows reads each element of B once", "[counts]") {
   CHECK(counts.loads.bytes == 4 * (K * N + 3 * K));  // three blocks read A
 }
 
+TEST_CASE("few_columns takes up to eight columns, but no few rows with a long K") {
+  for (int64_t N = 1; N <= MOST_FEW_COLUMNS; ++N) CHECK(are_few_columns(5, N, 1000000));
+  CHECK(!are_few_columns(5, MOST_FEW_COLUMNS + 1, 10));
+  CHECK(are_few_columns(4, 8, 16384));
+  CHECK(!are_few_columns(4, 8, 16385));
+  CHECK(rows_of_warp(32 * SMS, 100, SMS).rows == 4);
+  CHECK(rows_of_warp(32 * SMS - 1, 100, SMS).rows == 1);
+  CHECK(!rows_of_warp(32 * SMS, 1000, SMS).shared);
+  CHECK(rows_of_warp(16 * SMS - 1, 512, SMS).shared);
+  CHECK(!rows_of_warp(16 * SMS, 512, SMS).shared);
+  CHECK(!rows_of_warp(5, 511, SMS).shared);
+}
+
+TEST_CASE("few_columns is right for one to nine columns, with rows of a warp or shared",
+          "[shapes]") {
+  const ScaledStep step = with_workspace(step_of(&few_columns));
+  for (int64_t N = 1; N <= MOST_FEW_COLUMNS + 1; ++N) {  // nine columns are step 5's
+    check_step(step, {35, N, 131}, {1, 2, 3}, 2.5f, -3);
+    check_step(step, {7, N, 600});  // shared: warps without an element of K in the last turn
+    check_step(step, {5, N, 1}, {}, 1, 1);
+  }
+  const int64_t many = int64_t{32} * multiprocessors();  // four rows a warp
+  for (int64_t N : {1, 2, 3, 8}) check_step(step, {many + 3, N, 37}, {1, 1, 1}, -0.5f, 2);
+  check_step(step, {3, 5, 2061});  // few rows, too, and more than a turn of a block
+}
+
+TEST_CASE("short_k takes all of K at once, up to 64, where blocks are not too many") {
+  CHECK(is_short_k(100, 100, 64));
+  CHECK(!is_short_k(100, 100, 65));
+  CHECK(is_short_k(64 * 2048, 64, 64));
+  CHECK(!is_short_k(64 * 2048 + 1, 64, 64));
+  CHECK(is_short_k(64 * 2048 + 1, 64, 16));
+  CHECK(!is_short_k(64 * 2048 + 1, 64, 17));
+}
+
+TEST_CASE("short_k is right up to 64 elements of K, and where rows begin anywhere", "[shapes]") {
+  const ScaledStep step = with_workspace(step_of(&short_k));
+  for (int64_t K : {1, 2, 15, 63, 64, 65}) {  // the last is step 6's
+    check_step(step, {65, 67, K});
+    check_step(step, {66, 132, K}, {}, 2.5f, -3);  // 16-byte stores
+    check_step(step, {5, 9, K}, {1, 2, 3}, 1, 1);
+  }
+}
+
 TEST_CASE("split_k and few_rows do without parts where the workspace is too small for them") {
   for (Launcher* launch : {&split_k, &few_rows}) {
     const Step<Launcher> step = step_of(launch);
@@ -187,7 +231,7 @@ TEST_CASE("split_k and few_rows do without parts where the workspace is too smal
 }
 
 TEST_CASE("what is added in parts has the same bits every time") {
-  for (Launcher* launch : {&split_k, &thin_tiles, &few_rows}) {
+  for (Launcher* launch : {&split_k, &thin_tiles, &few_rows, &few_columns, &short_k}) {
     const std::vector<float> first = run(launch, {4, 50, 1030});
     for (int again = 0; again < 2; ++again) CHECK(run(launch, {4, 50, 1030}) == first);
   }
