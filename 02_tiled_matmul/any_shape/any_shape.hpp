@@ -95,7 +95,7 @@ struct RowsOfWarp {
 RowsOfWarp rows_of_warp(int64_t M, int64_t K, int multiprocessors);
 
 /// Up to so much of K fits into step 7's shared memory. Does it take such a product?
-inline constexpr int64_t MOST_SHORT_K = 64;
+inline constexpr int64_t MOST_SHORT_K = 96;
 bool is_short_k(int64_t M, int64_t N, int64_t K);
 
 }  // namespace tutorial::tiled_matmul::any_shape

@@ -8,7 +8,6 @@
 //                 warp, or of a block whose warps share them)
 // shared memory   2 KB a block, for the sums of warps that share a row
 // block           512 threads: 16 warps, each with its own rows, or all with the same ones
-// long diff       another kernel; step 5's stays there and is called
 #include "any_shape/any_shape.hpp"
 #include "any_shape/parts.hpp"
 #include "common/kernel/check.hpp"
@@ -21,7 +20,10 @@ namespace {
 using faster::store_scaled;
 
 constexpr int THREADS = 512, WARPS = THREADS / 32;
-constexpr int AHEAD = 4;  // steps along K whose loads are on their way
+// Steps along K whose loads are on their way, as registers allow.
+constexpr int ahead_of(int sums) {
+  return sums > 16 ? 4 : 8;
+}
 
 /// The sum of all lanes' values, in every lane.
 __device__ float sum_of_lanes(float value) {
@@ -39,6 +41,7 @@ __global__ void __launch_bounds__(THREADS)
   __shared__ float sums[WARPS][32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int64_t row0 = (SHARED ? blockIdx.x : blockIdx.x * int64_t{WARPS} + warp) * ROWS;
+  constexpr int AHEAD = ahead_of(ROWS * COLS);
   constexpr int TURN = SHARED ? THREADS : 32;  // elements of K from a lane's to its next
 
   float sum[ROWS][COLS] = {};
@@ -105,7 +108,7 @@ bool are_few_columns(int64_t M, int64_t N, int64_t K) {
 // All warps of a block share a row where there are too few rows.
 RowsOfWarp rows_of_warp(int64_t M, int64_t K, int multiprocessors) {
   if (M >= int64_t{32} * multiprocessors) return {.rows = 4, .shared = false};
-  return {.rows = 1, .shared = M < int64_t{WARPS} * multiprocessors && K >= THREADS};
+  return {.rows = 1, .shared = M < int64_t{4} * multiprocessors && K > 32 * ahead_of(1)};
 }
 
 void few_columns(const ScaledProduct& product, const float* A, const float* B, float* C,

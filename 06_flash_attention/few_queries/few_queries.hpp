@@ -53,7 +53,7 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "by_shape",
      .launch = by_shape,
      .asked = by_shape_asks,
-     .idea = "few queries here, many in part hopper or tensor_cores",
+     .idea = "the fastest by an estimate, of these, part hopper and part tensor_cores",
      .needs = "sm_80"},
 };
 
@@ -83,7 +83,7 @@ struct Split {
 };
 Split split_of(const Attention& shape, int64_t blocks_at_a_time, int64_t most = INT64_MAX);
 
-/// What by_shape takes.
+/// What by_shape takes: the way whose estimated time is the shortest (ways.cpp).
 enum class Way { clusters, warps_share, hopper, tensor_cores };
 Way way_of(const Attention& shape, bool aligned, int capability, int multiprocessors);
 

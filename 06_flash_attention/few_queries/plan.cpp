@@ -1,4 +1,4 @@
-// The rules: how rows make tiles, in how many parts keys are cut, and which way a problem goes.
+// The rules: how rows make tiles, and in how many parts keys are cut.
 #include <algorithm>
 
 #include "common/kernel/device.hpp"
@@ -13,8 +13,6 @@ namespace {
 // many keys: its first ones have to come, and its sums have to be merged with others'.
 constexpr int64_t BESIDES = 256;
 constexpr int64_t MOST_ROUNDS = 4;
-constexpr int64_t TILE_QUERIES = 128;  // of parts hopper and tensor_cores
-constexpr int64_t MOST_QUERIES = 64;   // that may be few
 
 /// Rows that share a head of k and v.
 int64_t rows_of_head(const Attention& shape) {
@@ -48,22 +46,6 @@ Split split_of(const Attention& shape, int64_t blocks_at_a_time, int64_t most) {
     if (time < least) least = time, best.parts = parts, best.keys = keys;
   }
   return best;
-}
-
-// A multiprocessor takes about half as long again for a tile of 64 rows as parts hopper and
-// tensor_cores for one of 128 queries; but here all multiprocessors have a share of the keys, and
-// there they go through the tiles in rounds. And a cluster of more than two blocks does not find a
-// multiprocessor for each, where others have nothing.
-Way way_of(const Attention& shape, bool aligned, int capability, int multiprocessors) {
-  if (!aligned) return Way::tensor_cores;
-  const Split split = split_of(shape, multiprocessors);
-  const int64_t rounds =
-      ceil_div(shape.B * shape.NH * ceil_div(shape.Tq, TILE_QUERIES), multiprocessors);
-  const bool few = rows_of_head(shape) <= 64 ||
-                   (shape.Tq <= MOST_QUERIES && 3 * split.tiles <= 2 * rounds * multiprocessors);
-  if (!few) return capability == 90 ? Way::hopper : Way::tensor_cores;
-  const int64_t largest = blocks_of_four_warps(shape) == 1 ? 2 : 1;
-  return capability < 90 || split.parts > largest ? Way::warps_share : Way::clusters;
 }
 
 int64_t workspace_bytes(const Attention& shape) {

@@ -1,5 +1,5 @@
-// Step 5 = steps 3 and 4 + the choice between them, and where queries are many, parts hopper and
-// tensor_cores: up to 64 rows share keys here, and two parts are a cluster's.
+// Step 5 = steps 3 and 4 + the choice between them and parts hopper and tensor_cores: the one whose
+// estimated time (ways.cpp) is the shortest.
 //
 // FLOP            of the step that it takes
 // asked for       what the step asks for that is taken

@@ -185,9 +185,9 @@ TEST_CASE("few_columns takes up to eight columns, but no few rows with a long K"
   CHECK(rows_of_warp(32 * SMS, 100, SMS).rows == 4);
   CHECK(rows_of_warp(32 * SMS - 1, 100, SMS).rows == 1);
   CHECK(!rows_of_warp(32 * SMS, 1000, SMS).shared);
-  CHECK(rows_of_warp(16 * SMS - 1, 512, SMS).shared);
-  CHECK(!rows_of_warp(16 * SMS, 512, SMS).shared);
-  CHECK(!rows_of_warp(5, 511, SMS).shared);
+  CHECK(rows_of_warp(4 * SMS - 1, 257, SMS).shared);
+  CHECK(!rows_of_warp(4 * SMS, 257, SMS).shared);
+  CHECK(!rows_of_warp(5, 256, SMS).shared);
 }
 
 TEST_CASE("few_columns is right for one to nine columns, with rows of a warp or shared",
@@ -203,18 +203,18 @@ TEST_CASE("few_columns is right for one to nine columns, with rows of a warp or 
   check_step(step, {3, 5, 2061});  // few rows, too, and more than a turn of a block
 }
 
-TEST_CASE("short_k takes all of K at once, up to 64, where blocks are not too many") {
-  CHECK(is_short_k(100, 100, 64));
-  CHECK(!is_short_k(100, 100, 65));
-  CHECK(is_short_k(64 * 2048, 64, 64));
+TEST_CASE("short_k takes all of K at once, up to 96, where blocks are not too many") {
+  CHECK(is_short_k(100, 100, 96));
+  CHECK(!is_short_k(100, 100, 97));
+  CHECK(is_short_k(64 * 2048, 64, 96));
   CHECK(!is_short_k(64 * 2048 + 1, 64, 64));
   CHECK(is_short_k(64 * 2048 + 1, 64, 16));
   CHECK(!is_short_k(64 * 2048 + 1, 64, 17));
 }
 
-TEST_CASE("short_k is right up to 64 elements of K, and where rows begin anywhere", "[shapes]") {
+TEST_CASE("short_k is right up to 96 elements of K, and where rows begin anywhere", "[shapes]") {
   const ScaledStep step = with_workspace(step_of(&short_k));
-  for (int64_t K : {1, 2, 15, 63, 64, 65}) {  // the last is step 6's
+  for (int64_t K : {1, 2, 15, 95, 96, 97}) {  // the last is step 6's
     check_step(step, {65, 67, K});
     check_step(step, {66, 132, K}, {}, 2.5f, -3);  // 16-byte stores
     check_step(step, {5, 9, K}, {1, 2, 3}, 1, 1);

@@ -53,7 +53,7 @@ SHAPES = {  # by ladder; the other ladders have none
     **dict.fromkeys(["02", "02/faster", "02/any_shape", "02/tf32"], fp32_product),
     **dict.fromkeys(["02/tensor_cores", "02/hopper", "02/few_rows"], bf16_product),
     **dict.fromkeys(["06/faster", "06/any_shape"], lambda draw: attention(draw, range(4, 129, 4))),
-    **dict.fromkeys(["06/tensor_cores", "06/hopper"], lambda draw: attention(draw, range(8, 257, 8))),
+    **dict.fromkeys(["06/tensor_cores", "06/hopper", "06/few_queries"], lambda draw: attention(draw, range(8, 257, 8))),
 }
 
 
