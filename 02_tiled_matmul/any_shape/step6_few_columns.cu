@@ -20,10 +20,8 @@ namespace {
 using faster::store_scaled;
 
 constexpr int THREADS = 512, WARPS = THREADS / 32;
-// Steps along K whose loads are on their way, as registers allow.
-constexpr int ahead_of(int sums) {
-  return sums > 16 ? 4 : 8;
-}
+template <int SUMS>
+constexpr int AHEAD_OF = SUMS > 16 ? 4 : 8;  // steps along K whose loads are on their way
 
 /// The sum of all lanes' values, in every lane.
 __device__ float sum_of_lanes(float value) {
@@ -41,7 +39,7 @@ __global__ void __launch_bounds__(THREADS)
   __shared__ float sums[WARPS][32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int64_t row0 = (SHARED ? blockIdx.x : blockIdx.x * int64_t{WARPS} + warp) * ROWS;
-  constexpr int AHEAD = ahead_of(ROWS * COLS);
+  constexpr int AHEAD = AHEAD_OF<ROWS * COLS>;
   constexpr int TURN = SHARED ? THREADS : 32;  // elements of K from a lane's to its next
 
   float sum[ROWS][COLS] = {};
@@ -108,7 +106,7 @@ bool are_few_columns(int64_t M, int64_t N, int64_t K) {
 // All warps of a block share a row where there are too few rows.
 RowsOfWarp rows_of_warp(int64_t M, int64_t K, int multiprocessors) {
   if (M >= int64_t{32} * multiprocessors) return {.rows = 4, .shared = false};
-  return {.rows = 1, .shared = M < int64_t{4} * multiprocessors && K > 32 * ahead_of(1)};
+  return {.rows = 1, .shared = M < int64_t{4} * multiprocessors && K > 32 * AHEAD_OF<1>};
 }
 
 void few_columns(const ScaledProduct& product, const float* A, const float* B, float* C,

@@ -1,6 +1,8 @@
 // The main() of ./learn take 02/any_shape STEP FILE.
-// words: M N K, in the simulator 70 50 1000  // but: few_rows
+// words: M N K, in the simulator 70 50 1000  // but: few_rows, few_columns, short_k
 // words: M N K, in the simulator 3 50 1000   // only: few_rows
+// words: M N K, in the simulator 70 5 600    // only: few_columns
+// words: M N K, in the simulator 70 50 40    // only: short_k
 #include <exception>
 
 #include "any_shape/any_shape.hpp"
@@ -10,9 +12,12 @@ using namespace tutorial;
 using namespace tutorial::take;
 
 int main(int argc, char** argv) try {
-  const int64_t M = size_word(argc, argv, 1, 500);  // but: few_rows
-  const int64_t M = size_word(argc, argv, 1, 4);    // only: few_rows
-  const int64_t N = size_word(argc, argv, 2, 1000), K = size_word(argc, argv, 3, 4001);
+  const int64_t M = size_word(argc, argv, 1, 500);   // but: few_rows
+  const int64_t M = size_word(argc, argv, 1, 4);     // only: few_rows
+  const int64_t N = size_word(argc, argv, 2, 1000);  // but: few_columns
+  const int64_t N = size_word(argc, argv, 2, 8);     // only: few_columns
+  const int64_t K = size_word(argc, argv, 3, 4001);  // but: short_k
+  const int64_t K = size_word(argc, argv, 3, 64);    // only: short_k
   const Array<float> A(M * K, 1), B(K * N, 2);
   Array<float> C(M * N, 3);
   const std::vector<float> before = C.host;
