@@ -38,17 +38,11 @@ RoundingErrors rounding_errors(std::span<const float> A, std::span<const float> 
                              exact)};
 }
 
-int64_t count_overflows(std::span<const float> values) {
-  return std::ranges::count_if(values, [](float x) {
-    return std::isfinite(x) && std::isinf(static_cast<float>(__half(x)));
-  });
-}
-
 std::string rounding_line(const std::vector<float>& A, const std::vector<float>& B,
                           const HalfProduct& product) {
   const auto [M, N, K] = product;
   if (M * N * K == 0) return "";
-  if (const int64_t count = count_overflows(A) + count_overflows(B); count > 0)
+  if (const int64_t count = count_overflows<__half>(A) + count_overflows<__half>(B); count > 0)
     return count_text(count) +
            (count == 1 ? " element of A and B is" : " elements of A and B are") +
            " beyond fp16's largest number, 65504, and infinite in fp16; bf16 reaches as far as "

@@ -18,9 +18,6 @@ struct RoundingErrors {
 RoundingErrors rounding_errors(std::span<const float> A, std::span<const float> B, int64_t N,
                                int64_t K, std::span<const int64_t> rows);
 
-/// How many finite numbers fp16 rounds to infinity.
-int64_t count_overflows(std::span<const float> values);
-
 /// A line for the program's notes that says this of A and B; "" where C has no elements.
 std::string rounding_line(const std::vector<float>& A, const std::vector<float>& B,
                           const HalfProduct& product);

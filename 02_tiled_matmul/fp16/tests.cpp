@@ -200,7 +200,7 @@ TEST_CASE("fp16: rounding normal numbers to fp16 costs an eighth of what bf16 co
 }
 
 TEST_CASE("fp16: the program's note counts numbers that are too large") {
-  CHECK(count_overflows(std::vector<float>{65504, 65519, 65520, -1e6f, INFINITY}) == 2);
+  CHECK(count_overflows<__half>(std::vector<float>{65504, 65519, 65520, -1e6f, INFINITY}) == 2);
   CHECK(rounding_line({1}, {1e5f}, {1, 1, 1}).starts_with("1 element of A and B is beyond"));
   CHECK(rounding_line({-1e5f}, {1e5f}, {1, 1, 1}).starts_with("2 elements of A and B are beyond"));
   CHECK(rounding_line({1}, {2}, {1, 1, 1}) ==

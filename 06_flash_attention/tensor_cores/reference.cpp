@@ -1,5 +1,5 @@
 // The CPU reference: softmax attention as its definition has it, query by query, in double, of
-// numbers that bf16 holds. What differs from the chapter's is the bound.
+// numbers that bf16 or fp16 holds. What differs from the chapter's is the bound.
 //
 // Tensor cores multiply exactly, but they cut off where other float32 additions round. One mma adds
 // up, at a time, the sum so far and 4, 8 or 16 products, by the GPU: all are shifted to the largest
@@ -20,11 +20,18 @@ namespace {
 
 constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
-constexpr double UNIT = 0x1p-24;      // float32 rounds by at most this part of a value,
-constexpr double BF16_UNIT = 0x1p-8;  // bf16 by this
-constexpr double CUT_OFF = 0x1p-23;   // a tensor core's addition
+constexpr double UNIT = 0x1p-24;     // float32 rounds by at most this part of a value
+constexpr double CUT_OFF = 0x1p-23;  // a tensor core's addition
 constexpr double SMALLEST =
     0x1p-126;  // of float32 and bf16: exp2_approx makes 0 of what is smaller
+
+/// A type of 16 bits: it rounds a number by at most `unit` of it, or by `lost` where that is more,
+/// which bf16 has in common with SMALLEST.
+struct Narrow {
+  double unit, lost;
+  Expected (*rounded)(Expected);
+};
+constexpr Narrow BF16 = {0x1p-8, 0, in_bf16}, FP16 = {0x1p-11, 0x1p-25, in_fp16};
 
 /// The relative error that adding up n products on tensor cores brings.
 double tensor_sum_error(int64_t n) {
@@ -58,17 +65,20 @@ double rescale_error(int64_t n) {
 
 /// One query: `out` and its bound have HS elements, `lse` and its bound one.
 ///
-/// A kernel works with scores s_j + e_j, |e_j| <= the score's error, and rounds the weights to bf16
-/// for the numerator only. So it has
-///   p_j·exp(e_j)·(1 + r_j) / Σ p·exp(e),  |r_j| <= BF16_UNIT, at most
-///   p_j·exp(|e_j|)·(1 + BF16_UNIT) / Σ p·exp(−|e|)
+/// A kernel works with scores s_j + e_j, |e_j| <= the score's error, and rounds the weights to 16
+/// bits for the numerator only. So it has
+///   p_j·exp(e_j)·(1 + r_j) / Σ p·exp(e),  |r_j| <= unit, at most
+///   p_j·exp(|e_j|)·(1 + unit) / Σ p·exp(−|e|)
 /// and out's error is p_j·|v_j| times that factor less 1, and what exp, sums and division round. l
 /// is a sum of float32, and its lanes' parts are added in any order: gamma_bound(n). Weights below
-/// SMALLEST may be lost. At the end out is rounded to bf16, which in_bf16() adds.
+/// SMALLEST may be lost. A weight of fp16 is off by `lost` at least, before the division by the
+/// kernel's l, which is at least 1 (the largest weight) and at least l·Σ p·exp(−|e|)·exp(−max |e|),
+/// as its maximum is at most m + max |e|. At the end out is rounded, which in_bf16() or in_fp16()
+/// adds.
 /// log Σ exp(s + e) is off by at most log Σ p·exp(|e|); log and m + log l round as well. P's
 /// rounding is not in it: the sum is of the weights before.
-void attend(std::span<const Score> scores, const float* v, int64_t HS, double* out,
-            double* out_bound, double* lse, double* lse_bound) {
+void attend(const Narrow& type, std::span<const Score> scores, const float* v, int64_t HS,
+            double* out, double* out_bound, double* lse, double* lse_bound) {
   std::fill(out, out + HS, 0.0);
   std::fill(out_bound, out_bound + HS, 0.0);
   *lse = -INF;
@@ -88,25 +98,28 @@ void attend(std::span<const Score> scores, const float* v, int64_t HS, double* o
   double l = 0;
   for (const Score& s : scores) l += std::exp(s.value - m);
   double lowered = 0, raised = 0, exp_errors = 0;  // Σ p·exp(−|e|), Σ p·exp(|e|), Σ p·exp_error
+  double most_error = 0;                           // max |e|
   for (const Score& s : scores) {
     if (s.value == -INF) continue;
     const double p = std::exp(s.value - m) / l;
     lowered += p * std::exp(-s.error);
     raised += p * std::exp(s.error);
     exp_errors += p * exp_error(m - s.value);
+    most_error = std::max(most_error, s.error);
   }
   const int64_t n = static_cast<int64_t>(scores.size());
+  const double lost = SMALLEST + type.lost / std::max(1.0, l * lowered * std::exp(-most_error));
   const double of_sum = exp_errors + gamma_bound(n) + rescale_error(n);
   for (int64_t j = 0; j < n; ++j) {
     const Score& s = scores[j];
     if (s.value == -INF) continue;
     const double p = std::exp(s.value - m) / l;
-    const double error = std::exp(s.error) * (1 + BF16_UNIT) / lowered - 1 +
+    const double error = std::exp(s.error) * (1 + type.unit) / lowered - 1 +
                          exp_error(m - s.value) + tensor_sum_error(n) + rescale_error(n) + of_sum +
                          4 * UNIT;
     for (int64_t d = 0; d < HS; ++d) {
       out[d] += p * v[j * HS + d];
-      out_bound[d] += std::abs(v[j * HS + d]) * (p * error + SMALLEST);
+      out_bound[d] += std::abs(v[j * HS + d]) * (p * error + lost);
     }
   }
   *lse = m + std::log(l);
@@ -114,10 +127,9 @@ void attend(std::span<const Score> scores, const float* v, int64_t HS, double* o
                4 * UNIT * (1 + std::log(static_cast<double>(n)) + std::abs(*lse));
 }
 
-}  // namespace
-
-Reference reference_bf16(const Attention& shape, std::span<const float> q, std::span<const float> k,
-                         std::span<const float> v, std::span<const int64_t> rows) {
+Reference reference_of(const Narrow& type, const Attention& shape, std::span<const float> q,
+                       std::span<const float> k, std::span<const float> v,
+                       std::span<const int64_t> rows) {
   const int64_t HS = shape.HS, Tk = shape.Tk;
   Reference want;
   for (Expected* expected : {&want.out, &want.lse}) {
@@ -137,11 +149,22 @@ Reference reference_bf16(const Attention& shape, std::span<const float> q, std::
       if (!shape.causal || j <= i + (own.Tk - own.Tq))
         scores.push_back(score(q_i, k.subspan((kv_head * Tk + j) * HS, HS)));
     // The visible keys are the first ones.
-    attend(scores, v.data() + kv_head * Tk * HS, HS, &want.out.value[n * HS],
+    attend(type, scores, v.data() + kv_head * Tk * HS, HS, &want.out.value[n * HS],
            &want.out.bound[n * HS], &want.lse.value[n], &want.lse.bound[n]);
   }
-  want.out = in_bf16(std::move(want.out));
+  want.out = type.rounded(std::move(want.out));
   return want;
+}
+
+}  // namespace
+
+Reference reference_bf16(const Attention& shape, std::span<const float> q, std::span<const float> k,
+                         std::span<const float> v, std::span<const int64_t> rows) {
+  return reference_of(BF16, shape, q, k, v, rows);
+}
+Reference reference_fp16(const Attention& shape, std::span<const float> q, std::span<const float> k,
+                         std::span<const float> v, std::span<const int64_t> rows) {
+  return reference_of(FP16, shape, q, k, v, rows);
 }
 
 }  // namespace tutorial::flash_attention::tensor_cores

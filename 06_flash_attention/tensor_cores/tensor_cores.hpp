@@ -159,5 +159,8 @@ inline int64_t largest_head_size(Launcher* step) {
 /// that rounds as above. q, k and v hold numbers of bf16. reference.cpp derives the bound.
 Reference reference_bf16(const Attention& shape, std::span<const float> q, std::span<const float> k,
                          std::span<const float> v, std::span<const int64_t> rows);
+/// The same for fp16: of part fp16, which has no problem of its own.
+Reference reference_fp16(const Attention& shape, std::span<const float> q, std::span<const float> k,
+                         std::span<const float> v, std::span<const int64_t> rows);
 
 }  // namespace tutorial::flash_attention::tensor_cores

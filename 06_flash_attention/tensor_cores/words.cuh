@@ -103,11 +103,11 @@ __device__ void hide_masked(float (&S)[N][4], const Attention& shape, int64_t i0
   }
 }
 
-/// Stores O / l, rounded to bf16, and lse = unit·m + log(l). The 16 rows begin at query i0; out and
-/// lse are the head's, and out's rows lie `apart` numbers apart; m and l are the same in the four
-/// lanes of a row. ALIGNED: out's pairs of numbers are.
-template <bool ALIGNED = true, int D>
-__device__ void store_rows_apart(bf16* out, int64_t apart, float* lse, const Rows16<D>& rows,
+/// Stores O / l, rounded to out's type, and lse = unit·m + log(l). The 16 rows begin at query i0;
+/// out and lse are the head's, and out's rows lie `apart` numbers apart; m and l are the same in
+/// the four lanes of a row. ALIGNED: out's pairs of numbers are.
+template <bool ALIGNED = true, class T, int D>
+__device__ void store_rows_apart(T* out, int64_t apart, float* lse, const Rows16<D>& rows,
                                  int64_t i0, int64_t Tq, int HS, float unit) {
   const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
 #pragma unroll
@@ -119,20 +119,20 @@ __device__ void store_rows_apart(bf16* out, int64_t apart, float* lse, const Row
 #pragma unroll
     for (int n = 0; n < D / 8; ++n) {
       if (n * 8 >= HS) break;
-      bf16* const to = &out[i * apart + n * 8 + 2 * t];
+      T* const to = &out[i * apart + n * 8 + 2 * t];
       const float low = rows.O[n][2 * h] * inverse, high = rows.O[n][2 * h + 1] * inverse;
       if constexpr (ALIGNED) {
-        *reinterpret_cast<uint32_t*>(to) = pack<bf16>(low, high);
+        *reinterpret_cast<uint32_t*>(to) = pack<T>(low, high);
       } else {
-        to[0] = __float2bfloat16(low);
-        to[1] = __float2bfloat16(high);
+        to[0] = static_cast<T>(low);
+        to[1] = static_cast<T>(high);
       }
     }
   }
 }
 /// The same without gaps.
-template <bool ALIGNED = true, int D>
-__device__ void store_rows(bf16* out, float* lse, const Rows16<D>& rows, int64_t i0, int64_t Tq,
+template <bool ALIGNED = true, class T, int D>
+__device__ void store_rows(T* out, float* lse, const Rows16<D>& rows, int64_t i0, int64_t Tq,
                            int HS, float unit) {
   store_rows_apart<ALIGNED>(out, HS, lse, rows, i0, Tq, HS, unit);
 }

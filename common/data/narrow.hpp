@@ -4,6 +4,9 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -23,6 +26,13 @@ std::vector<float> widened(std::span<const T> values) {
 template <class T>
 std::vector<float> rounded_to(std::span<const float> values) {
   return widened<T>(narrowed<T>(values));
+}
+
+/// How many finite values T rounds to infinity.
+template <class T>
+int64_t count_overflows(std::span<const float> values) {
+  return std::ranges::count_if(
+      values, [](float x) { return std::isfinite(x) && std::isinf(static_cast<float>(T(x))); });
 }
 
 }  // namespace tutorial

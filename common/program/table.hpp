@@ -80,8 +80,9 @@ class Table {
   }
   /// … or fp16.
   template <class Launcher, class Call>
-  Launched launch_fp16(const Step<Launcher>& step, const Call& call) {
-    Row row = row_of<__half>(step, call, {});
+  Launched launch_fp16(const Step<Launcher>& step, const Call& call,
+                       std::function<void(float*)> before = {}) {
+    Row row = row_of<__half>(step, call, std::move(before));
     row.launch_fp16 = [=, launch = step.launch](__half* out) { call(launch, out); };
     return launch_selected(row);
   }

@@ -1,6 +1,8 @@
 // What the tests of this part share: problems in bf16, and one way to check a step.
 #pragma once
 
+#include <type_traits>
+
 #include "common/data/narrow.hpp"
 #include "common/testing/two_streams.hpp"
 #include "tensor_cores/tensor_cores.hpp"
@@ -8,17 +10,22 @@
 
 namespace tutorial::flash_attention::tensor_cores {
 
-/// The same with q, k and v rounded to bf16.
-inline Problem in_bf16(Problem problem) {
+/// The same with q, k and v rounded to T: bf16, or __half for part fp16.
+template <class T>
+Problem in_type(Problem problem) {
   for (std::vector<float>* values : {&problem.q, &problem.k, &problem.v})
-    *values = rounded_to<bf16>(*values);
+    *values = rounded_to<T>(*values);
   return problem;
+}
+inline Problem in_bf16(const Problem& problem) {
+  return in_type<bf16>(problem);
 }
 
 /// All rows.
-inline Reference reference_of(const Problem& problem) {
-  return reference_bf16(problem.shape, problem.q, problem.k, problem.v,
-                        all_rows(problem.shape.rows()));
+template <class T = bf16>
+Reference reference_of(const Problem& problem) {
+  return (std::is_same_v<T, bf16> ? reference_bf16 : reference_fp16)(
+      problem.shape, problem.q, problem.k, problem.v, all_rows(problem.shape.rows()));
 }
 
 /// How far the tensors begin, in elements, from an address that is a multiple of 256 bytes.
@@ -28,21 +35,21 @@ struct Offsets {
 
 /// Rounds the problem and checks out and lse of a step of this part or of one that goes on from it.
 /// launch(shape, q, k, v, out, lse, workspace, stream) is the step's.
-template <class AnyLauncher, class Launch>
+template <class T = bf16, class AnyLauncher, class Launch>
 void check_problem(const Step<AnyLauncher>& step, const Problem& unrounded, const Offsets& offsets,
                    int64_t workspace_bytes, const Launch& launch) {
   const Attention& shape = unrounded.shape;
   const auto& [of_q, of_k, of_v, of_out, of_lse] = offsets;
   INFO(step.name << " " << text(shape) << " offsets q " << of_q << ", k " << of_k << ", v " << of_v
                  << ", out " << of_out << ", lse " << of_lse);
-  const Problem problem = in_bf16(unrounded);
-  const DeviceBuffer<bf16> q(narrowed<bf16>(problem.q), of_q), k(narrowed<bf16>(problem.k), of_k),
-      v(narrowed<bf16>(problem.v), of_v);
+  const Problem problem = in_type<T>(unrounded);
+  const DeviceBuffer<T> q(narrowed<T>(problem.q), of_q), k(narrowed<T>(problem.k), of_k),
+      v(narrowed<T>(problem.v), of_v);
   DeviceBuffer<float> lse(shape.rows(), of_lse);
   DeviceBuffer<std::byte> memory(workspace_bytes);
-  const Reference want = reference_of(problem);
+  const Reference want = reference_of<T>(problem);
   check_launch(
-      [&](bf16* out) {
+      [&](T* out) {
         memory.poison();
         launch(shape, q.data(), k.data(), v.data(), out, lse.data(), workspace_in(memory),
                cudaStream_t{});
@@ -73,19 +80,19 @@ void check_both(const Step<Launcher>& step, Attention shape,
 
 /// The launches of a step in two streams: out, and lse behind it. q begins `of_q` elements further.
 /// launch(shape, q, k, v, out, lse, workspace, stream) is the step's.
-template <class Launch>
+template <class T = bf16, class Launch>
 void check_problem_in_two_streams(const Problem& problem, int64_t of_q, int64_t workspace_bytes,
                                   const Launch& launch) {
   const Attention& shape = problem.shape;
-  const DeviceBuffer<bf16> q(narrowed<bf16>(problem.q), of_q), k(narrowed<bf16>(problem.k)),
-      v(narrowed<bf16>(problem.v));
+  const DeviceBuffer<T> q(narrowed<T>(problem.q), of_q), k(narrowed<T>(problem.k)),
+      v(narrowed<T>(problem.v));
   const int64_t size = shape.rows() * shape.HS;  // in bytes a multiple of 16
-  check_in_two_streams<bf16>(size + 2 * shape.rows(), workspace_bytes,
-                             [&](bf16* out, Workspace workspace, cudaStream_t stream) {
-                               float* const lse = reinterpret_cast<float*>(out + size);
-                               launch(shape, q.data(), k.data(), v.data(), out, lse, workspace,
-                                      stream);
-                             });
+  check_in_two_streams<T>(size + 2 * shape.rows(), workspace_bytes,
+                          [&](T* out, Workspace workspace, cudaStream_t stream) {
+                            float* const lse = reinterpret_cast<float*>(out + size);
+                            launch(shape, q.data(), k.data(), v.data(), out, lse, workspace,
+                                   stream);
+                          });
 }
 
 }  // namespace tutorial::flash_attention::tensor_cores
