@@ -159,6 +159,8 @@ SETS = {  # a name begins with the chapter's number
                     *sizes("06/backward", "--batch 2 --heads 12 --seq 4096 --head-dim 64",
                            "--batch 4 --heads 16 --seq 2048 --head-dim 128", last=3)],
     "06_tensor_cores": bf16_attention("06/tensor_cores", "any_address"),
+    "06_fp16": sizes("06/fp16", *[f"--batch 4 --heads {heads} --seq 4096 --head-dim {size}{full}"
+                                  for heads, size in ((16, 128), (32, 64)) for full in (" --full", "")], ATTENTION),
     "06_hopper": bf16_attention("06/hopper", "head_sizes"),
     "06_few_queries": [*sizes("06/few_queries", *FEW_QUERIES), *sizes("06/few_queries", *[
         f"--batch 8 --heads {heads} --kv-heads 8 --seq {queries} --seq-kv {keys} --head-dim {size}"
@@ -187,6 +189,7 @@ COUNTED = [
     *sizes("06/tensor_cores", "--batch 1 --heads 1 --seq 256 --head-dim 64",
            "--batch 1 --heads 2 --kv-heads 1 --seq 150 --head-dim 128",
            "--batch 1 --heads 1 --seq 77 --seq-kv 130 --head-dim 40", "--batch 1 --heads 1 --seq 70 --head-dim 136 --full"),
+    *sizes("06/fp16", "--batch 1 --heads 1 --seq 256 --head-dim 64", "--batch 1 --heads 2 --kv-heads 1 --seq 150 --head-dim 128"),
     *sizes("06/joint", *[product(*size) for size in ((128, 128, 64), (100, 90, 40), (70, 130, 33), (64, 200, 100))]),
     *sizes("06/backward", "--batch 1 --heads 1 --seq 256 --head-dim 64",
            "--batch 1 --heads 2 --kv-heads 1 --seq 77 --head-dim 40", "--batch 1 --heads 1 --seq 70 --head-dim 100"),
@@ -201,6 +204,6 @@ LARGE = [  # with `last` each of the steps by itself
     *sizes("06 06/faster 06/any_shape", ATTENTION),
     *sizes("02/tensor_cores 02/fp16 02/tf32 02/hopper", PRODUCT),
     *sizes("06/joint", "--m 4096 --n 4096 --k 64"),
-    *sizes("06/tensor_cores 06/hopper", BF16_ATTENTION),
+    *sizes("06/tensor_cores 06/fp16 06/hopper", BF16_ATTENTION),
     *sizes("06/backward", ATTENTION),
 ]

@@ -1,0 +1,141 @@
+// Step 3 = step 2 + each warp keeps the fragments of its queries in registers: they are read once,
+// and a block needs no place for Q.
+//
+// FLOP            as step 1
+// global memory   as step 1
+// asked for       loads 2·B·NH·HS·(Tq + 2·Tk·⌈Tq/64⌉) bytes, stores 2·B·NH·Tq·(HS + 2) bytes
+// shared memory   2·2·64·D bytes, 32,768 for HS = 128: two blocks fit into the 64 KB of a T4
+// block           as step 1
+#include "fp16/half_rows.cuh"
+#include "fp16/launch.hpp"
+
+namespace tutorial::flash_attention::fp16 {
+namespace {
+
+constexpr int WARPS = 4, THREADS = WARPS * WARP;
+constexpr int Br = WARPS * 16, Bc = 64;  // queries of a block, keys of a tile
+
+/// The fragments of Q (16, D), 16 columns each. Lane l gives ldmatrix row l % 16, the left chunk if
+/// l < 16.
+template <class Tile>
+__device__ void read_queries(uint32_t (&a)[Tile::D / 16][4], const __half* Q) {
+  const int lane = threadIdx.x % WARP;
+#pragma unroll
+  for (int d = 0; d < Tile::D / 16; ++d)
+    ldmatrix(a[d], &Q[Tile::place(lane % 16, 2 * d + lane / 16)]);
+}
+
+/// S (16, Bc) = Q (16, D) · Kᵀ. A step multiplies 16 columns of Q and K, by two instructions of 8.
+/// Lane l gives ldmatrix row l % 8 of K, in the lower 8 keys if l < 16.
+template <class Tile>
+__device__ void multiply_keys(float (&S)[Bc / 8][4], const uint32_t (&a)[Tile::D / 16][4],
+                              const __half* K) {
+  const int lane = threadIdx.x % WARP;
+#pragma unroll
+  for (int d = 0; d < Tile::D / 16; ++d) {
+    const __half* const from_K = &K[Tile::place(lane / 16 * 8 + lane % 8, 2 * d + lane / 8 % 2)];
+    uint32_t b[4];
+#pragma unroll
+    for (int n = 0; n < Bc / 8; n += 2) {
+      ldmatrix(b, from_K + n * 8 * Tile::D);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        mma_m16n8k8<__half>(S[n], a[d][2 * half], a[d][2 * half + 1], b[half]);
+        mma_m16n8k8<__half>(S[n + 1], a[d][2 * half], a[d][2 * half + 1], b[2 + half]);
+      }
+    }
+  }
+}
+
+/// O (16, D) += P (16, Bc) · V, eight keys at a time. Lane l gives ldmatrix key l % 8, and of its
+/// row chunk d + l / 8: four chunks are the right fragments of 32 columns.
+template <class Tile>
+__device__ void multiply_values(Rows16<Tile::D>& rows, const float (&P)[Bc / 8][4],
+                                const __half* V) {
+  const int lane = threadIdx.x % WARP;
+#pragma unroll
+  for (int n = 0; n < Bc / 8; ++n) {
+    const uint32_t a0 = pack<__half>(P[n][0], P[n][1]), a1 = pack<__half>(P[n][2], P[n][3]);
+    uint32_t b[4];
+#pragma unroll
+    for (int d = 0; d < Tile::D / 8; d += 4) {
+      ldmatrix_trans(b, &V[Tile::place(lane % 8, d + lane / 8)] + n * 8 * Tile::D);
+#pragma unroll
+      for (int x = 0; x < 4; ++x) mma_m16n8k8<__half>(rows.O[d + x], a0, a1, b[x]);
+    }
+  }
+}
+
+template <int D, bool ALIGNED>
+__global__ void __launch_bounds__(THREADS, 2)
+    queries_in_registers_kernel(Attention shape, float scale, const __half* __restrict__ q,
+                                const __half* __restrict__ k, const __half* __restrict__ v,
+                                __half* __restrict__ out, float* __restrict__ lse) {
+  using Tile = Swizzled<D>;
+  extern __shared__ __align__(16) __half shared[];
+  __half* const K = shared;      // (Bc, D)
+  __half* const V = K + Bc * D;  // (Bc, D)
+  const int64_t Tq = shape.Tq, Tk = shape.Tk;
+  const int HS = static_cast<int>(shape.HS);
+  const BlockOf block(shape, Br);
+  q += (block.head * Tq + block.i0) * HS;
+  k += block.kv_head * Tk * HS;
+  v += block.kv_head * Tk * HS;
+  const int64_t last = block.i0 + Br < Tq ? block.i0 + Br : Tq;
+  const int tiles = static_cast<int>(ceil_div(shape.visible_keys(last - 1), Bc));
+  const int warp_row = threadIdx.x / WARP * 16;
+
+  RowsInRegisters<Tile, Br, THREADS> part;
+  part.template read<ALIGNED>(q, Tq - block.i0, HS);
+  static_assert(Br == Bc, "K's place holds Q");
+  part.store(K);
+  __syncthreads();
+  uint32_t Q[D / 16][4];
+  read_queries<Tile>(Q, K + warp_row * D);
+  __syncthreads();  // nobody reads Q there any more
+  if (tiles > 0) {
+    part.template read<ALIGNED>(k, Tk, HS);
+    part.store(K);
+  }
+  __syncthreads();
+  Rows16<D> rows;
+  for (int j = 0; j < tiles; ++j) {
+    const int64_t key = int64_t{j} * Bc;
+    part.template read<ALIGNED>(v + key * HS, Tk - key, HS);  // nobody waits before store()
+    float S[Bc / 8][4] = {};
+    multiply_keys<Tile>(S, Q, K);
+    hide_masked(S, shape, block.i0 + warp_row, key);
+    softmax(S, rows, scale);
+    part.store(V);
+    __syncthreads();  // V is there, and nobody reads K any more
+    const bool more = j + 1 < tiles;
+    if (more) part.template read<ALIGNED>(k + (key + Bc) * HS, Tk - key - Bc, HS);
+    multiply_values<Tile>(rows, S, V);
+    if (more) part.store(K);
+    __syncthreads();  // the next K is there, and nobody reads V any more
+  }
+  for (float& l : rows.l) l = quad_sum(l);
+  store_rows<ALIGNED>(out + block.head * Tq * HS, lse + block.head * Tq, rows, block.i0 + warp_row,
+                      Tq, HS, LN_2);
+}
+
+}  // namespace
+
+// The 16-byte path if all four tensors allow it, else a number at a time.
+void queries_in_registers(const Attention& shape, const __half* q, const __half* k, const __half* v,
+                          __half* out, float* lse, cudaStream_t stream) {
+  require_supported(shape, "queries_in_registers");
+  with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
+    constexpr int BYTES = 2 * Bc * D * sizeof(__half);
+    const auto kernel = all_aligned(q, k, v, out) ? queries_in_registers_kernel<D, true>
+                                                  : queries_in_registers_kernel<D, false>;
+    allow_shared_memory(kernel, BYTES, "head size", shape.HS);
+    const unsigned blocks = query_blocks(shape, Br);
+    if (shape.rows() * shape.HS == 0) return;
+    kernel<<<blocks, THREADS, BYTES, stream>>>(shape, LOG2_E * score_scale(shape), q, k, v, out,
+                                               lse);
+    CUDA_CHECK_LAUNCH();
+  });
+}
+
+}  // namespace tutorial::flash_attention::fp16
