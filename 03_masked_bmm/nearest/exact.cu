@@ -13,25 +13,13 @@
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/shared_memory.hpp"
+#include "nearest/exact.cuh"
 #include "nearest/merge.cuh"
 
 namespace tutorial::masked_bmm::nearest {
 namespace {
 
-constexpr int WARP = 32, WARPS = 8;
 constexpr int NO_POINT = INT_MAX - 1024;  // and up: numbers of what is not a point
-// Norms below these are ordinary. A point that is not lies further than 2^119 (squared) from every
-// query that is, and all that float32 has to compute between ordinary ones is below 2^121.
-constexpr double ORDINARY_POINT = 0x1p120, ORDINARY_QUERY = 0x1p116, FAR = 0x1p119;
-
-/// The sum of x[d]², by a warp; in all lanes.
-__device__ double norm_of(const float* x, int64_t D) {
-  double sum = 0;
-  for (int64_t d = threadIdx.x % WARP; d < D; d += WARP) sum += double{x[d]} * x[d];
-  for (int offset = WARP / 2; offset > 0; offset /= 2)
-    sum += __shfl_xor_sync(0xffffffffu, sum, offset);
-  return sum;
-}
 
 /// The distance that nearest.hpp defines, by one thread.
 __device__ double distance_of(const float* a, const float* b, int64_t D) {
@@ -69,16 +57,6 @@ __global__ void __launch_bounds__(WARP* WARPS)
   norms[point] = norm < ORDINARY_POINT ? rounded : NAN;
   if (norm < ORDINARY_POINT) atomicMax(&about[0], __float_as_uint(rounded));
   if (norm >= ORDINARY_POINT) atomicMax(&about[1], 1u);
-}
-
-/// How far float32's |b|² - 2·a·b can be from the exact one, for points of norm <= largest. The sum
-/// of D products is off by gamma(D)·Σ|a||b| <= gamma(D)·|a||b| at most (Cauchy); |b|² was rounded
-/// once, and so is the result. Twice u·2^-125 a rounding where numbers are too small for 24 bits.
-__device__ double rounding_of(double norm, double largest, int64_t D) {
-  const double n_u = (D + 4) * 0x1p-24;
-  if (!(n_u < 0.5)) return INFINITY;
-  const double gamma = n_u / (1 - n_u);
-  return 2 * gamma * sqrt(norm * largest) + 4 * 0x1p-24 * largest + (D + 4) * 0x1p-147;
 }
 
 struct Look {

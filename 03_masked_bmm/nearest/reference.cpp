@@ -21,8 +21,10 @@ struct Row {
 
 /// How far float32's |b|² - 2·a·b can be from the exact one (docs/03_nearest.md has the formula).
 double rounding_of_distance(double norm_of_a, double norm_of_b, int64_t D) {
-  return 2 * gamma_bound(D + 4) * std::sqrt(norm_of_a * norm_of_b) + 4 * 0x1p-24 * norm_of_b +
-         static_cast<double>(D + 4) * 0x1p-147;
+  const double a = std::sqrt(norm_of_a), b = std::sqrt(norm_of_b),
+               terms = static_cast<double>(D) + 4;
+  return 2 * gamma_bound(D + 4) * a * b + 4 * 0x1p-24 * norm_of_b + terms * 0x1p-147 +
+         terms * 0x1p-52 * (a + b) * (a + b);
 }
 
 Row row_of(const Search& s, const float* a, std::span<const float> B) {

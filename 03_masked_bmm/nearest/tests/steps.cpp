@@ -126,6 +126,17 @@ TEST_CASE("nearest: distances are the true ones where the expansion has lost the
   Problem outlier = random_problem({2, 300, 8});
   for (int d = 0; d < 8; ++d) outlier.B[77 * 8 + d] *= 1e6f;
   check(outlier);
+  // Queries so far away, or points so small, that even the definition's doubles round more than
+  // float32's |b|² - 2·a·b does.
+  for (const auto& [away, size] : std::vector<std::pair<float, float>>{
+           {1e10f, 1}, {1e14f, 1}, {1e17f, 1}, {1, 1e-12f}, {1, 1e-20f}, {1, 1e-30f}}) {
+    Problem far = random_problem({4, 300, 8});
+    for (float& value : far.A) value *= away;
+    for (float& value : far.B) value *= size;
+    check(far);
+    far.search.k = 7;
+    check(far);
+  }
   // Each query has three points that are as near but for what the expansion's rounding hides: then
   // the candidates alone would often leave out the nearest.
   Problem triples = random_problem({80, 300, 8});
