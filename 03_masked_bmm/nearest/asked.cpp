@@ -30,6 +30,21 @@ std::vector<Asked> exact_asks(const Search& s, int64_t parts, int64_t c) {
            .stores = 8 * doubtful * k}};
 }
 
+/// Step 8's, and with halves = 1 what step 9 asks for around its products.
+std::vector<Asked> candidates_ask(const Search& s, int64_t halves) {
+  const auto& [M, N, D, k, measure] = s;
+  const int64_t kept = M * room_of(s);  // at most: how many, the numbers decide
+  std::vector<Asked> asked = exact_asks(s, /*parts=*/1, /*c=*/1);
+  asked[0].loads += 4 * halves * M * D;  // norms of queries, too
+  asked.push_back(pack_asks(s));
+  asked.push_back({.kernel = "limits_kernel",
+                   .loads = 512 * M * ceil_div(N, 256) + 4 * M * D + 4 * M * (1 + halves),
+                   .stores = 512 * ceil_div(M, 128)});
+  asked.push_back(
+      {.kernel = "choose_kernel", .loads = 256 * M + (8 * D + 4) * kept, .stores = 8 * M * k});
+  return asked;
+}
+
 }  // namespace
 
 std::vector<Asked> minima_ask(const Search& s, const float*, const float*, float*, float*,
@@ -102,6 +117,51 @@ std::vector<Asked> k_best_asks(const Search& s, const float*, const float*, floa
       {.loads = 12288 * (ceil_div(D, 8) * ceil_div(M, 128) * ceil_div(N, 256) + blocks) +
                 32 * near * N * ceil_div(M, 128),
        .stores = 8 * c * lists});
+  return asked;
+}
+
+std::vector<Asked> limits_first_asks(const Search& s, const float* A, const float* B, float* out,
+                                     float* values, Workspace workspace, cudaStream_t stream) {
+  if (!has_groups_enough(s)) return k_best_asks(s, A, B, out, values, workspace, stream);
+  const auto& [M, N, D, k, measure] = s;
+  const int64_t blocks = cut_of(s).blocks, kept = M * room_of(s);
+  std::vector<Asked> asked = candidates_ask(s, /*halves=*/0);
+  asked.push_back(
+      {.kernel = "minima_kernel",
+       .loads = 12288 * (ceil_div(D, 8) * ceil_div(M, 128) * ceil_div(N, 256) + blocks) +
+                32 * N * ceil_div(M, 128),
+       .stores = 16 * M * ceil_div(N, 256)});
+  asked.push_back(
+      {.kernel = "candidates_kernel",
+       .loads = 12288 * (ceil_div(D, 8) * ceil_div(M, 128) * ceil_div(N, 256) + blocks) +
+                32 * N * ceil_div(M, 128) + 16384 * ceil_div(M, 128) * ceil_div(N, 256),
+       .stores = 4 * kept});
+  return asked;
+}
+
+std::vector<Asked> tensor_cores_asks(const Search& s, const float* A, const float* B, float* out,
+                                     float* values, Workspace workspace, cudaStream_t stream) {
+  if (!has_groups_enough(s) || !has_tensor_cores())
+    return limits_first_asks(s, A, B, out, values, workspace, stream);
+  const auto& [M, N, D, k, measure] = s;
+  const int64_t blocks = cut_of(s).blocks, kept = M * room_of(s);
+  std::vector<Asked> asked = candidates_ask(s, /*halves=*/1);
+  asked.push_back(
+      {.kernel = "fragments_kernel",
+       .loads =
+           4 * (M + N) * D + 1024 * ceil_div(D, 16) * (ceil_div(M, 128) + 2 * ceil_div(N, 256)),
+       .stores = 32 * ceil_div(D, 16) * (128 * ceil_div(M, 128) + 256 * ceil_div(N, 256))});
+  asked.push_back(
+      {.kernel = "half_minima_kernel",
+       .loads = 12288 * (ceil_div(D, 16) * ceil_div(M, 128) * ceil_div(N, 256) + 3 * blocks) +
+                64 * N * ceil_div(M, 128) + 2048 * blocks,
+       .stores = 16 * M * ceil_div(N, 256)});
+  asked.push_back(
+      {.kernel = "half_candidates_kernel",
+       .loads = 12288 * (ceil_div(D, 16) * ceil_div(M, 128) * ceil_div(N, 256) + 3 * blocks) +
+                64 * N * ceil_div(M, 128) + 8192 * ceil_div(M, 128) * ceil_div(N, 256) +
+                2048 * blocks,
+       .stores = 4 * kept});
   return asked;
 }
 

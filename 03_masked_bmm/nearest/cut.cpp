@@ -52,6 +52,24 @@ Cut cut_of(const Search& s) {
   return cut_of(s, std::min<int64_t>(multiprocessors(), grid_limit.x));
 }
 
+bool has_groups_enough(const Search& s) {
+  return cut_of(s, 1).groups() >= 2 * s.k;
+}
+
+Cut cut_of_fragments(const Search& s) {
+  Cut cut = cut_of(s);
+  cut.pieces = std::max<int64_t>(1, ceil_div(s.D, 16));
+  return cut;
+}
+
+bool has_tensor_cores() {
+  return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 8;
+}
+
+int64_t room_of(const Search& s) {
+  return 4 * s.k + 64;
+}
+
 // A share has `least` tiles or one more. A strip can begin with the last tile of one.
 int64_t Cut::parts() const {
   if (blocks == 0) return 1;
@@ -79,10 +97,22 @@ void place_all(const Search& s, Launcher* step, Scratch& scratch, const Place& p
   const Cut cut = cut_of(s);
   place(scratch.packed, (cut.strips * STRIP + cut.tiles * TILE) * cut.pieces * DEPTH);
   place(scratch.product, step == product_then_minimum ? s.M * ceil_div(s.N, 4) * 4 : 0);
-  place(scratch.keys, s.M * cut.parts() * (s.k + SPARE));
+  const bool with_candidates =
+      (step == limits_first || step == tensor_cores) && has_groups_enough(s);
+  place(scratch.keys, with_candidates ? 0 : s.M * cut.parts() * (s.k + SPARE));
   place(scratch.norms, s.N);
   place(scratch.about_points, 2);
   place(scratch.doubtful, 1 + s.M);
+  if (!with_candidates) return;
+  place(scratch.minima, s.M * cut.groups());
+  place(scratch.limits, cut.strips * STRIP);
+  scratch.candidates.room = static_cast<int>(room_of(s));
+  place(scratch.candidates.count, s.M);
+  place(scratch.candidates.points, s.M * scratch.candidates.room);
+  if (step != tensor_cores) return;
+  place(scratch.about_queries, 2);
+  place(scratch.fragments,
+        (cut.strips * STRIP + cut.tiles * TILE) * 2 * cut_of_fragments(s).pieces);
 }
 
 }  // namespace

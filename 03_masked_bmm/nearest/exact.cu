@@ -46,17 +46,19 @@ __device__ void write(const Found& found, float* out, float* value) {
   *value = static_cast<float>(found.distance);
 }
 
-/// A warp has a point. about: the largest norm's bits; is any point too large?
+/// A warp has a row of X, and its norm is `ordinary` or not. about: the largest norm's bits; is any
+/// row not ordinary? Of queries nobody asks for norms.
 __global__ void __launch_bounds__(WARP* WARPS)
-    norms_kernel(const float* B, int N, int64_t D, float* norms, unsigned* about) {
-  const int64_t point = blockIdx.x * int64_t{WARPS} + threadIdx.x / WARP;
-  if (point >= N) return;
-  const double norm = norm_of(B + point * D, D);
+    norms_kernel(const float* X, int64_t rows, int64_t D, double ordinary, float* norms,
+                 unsigned* about) {
+  const int64_t row = blockIdx.x * int64_t{WARPS} + threadIdx.x / WARP;
+  if (row >= rows) return;
+  const double norm = norm_of(X + row * D, D);
   if (threadIdx.x % WARP != 0) return;
   const auto rounded = static_cast<float>(norm);
-  norms[point] = norm < ORDINARY_POINT ? rounded : NAN;
-  if (norm < ORDINARY_POINT) atomicMax(&about[0], __float_as_uint(rounded));
-  if (norm >= ORDINARY_POINT) atomicMax(&about[1], 1u);
+  if (norms != nullptr) norms[row] = norm < ordinary ? rounded : NAN;
+  if (norm < ordinary) atomicMax(&about[0], __float_as_uint(rounded));
+  if (norm >= ordinary) atomicMax(&about[1], 1u);
 }
 
 struct Look {
@@ -194,12 +196,20 @@ Look look_of(const Search& s, const float* A, const float* B, float* out, float*
 
 }  // namespace
 
-void measure_points(const Search& s, const float* B, const Scratch& scratch, cudaStream_t stream) {
-  unsigned* const about = scratch.about_points;
+static void measure(const float* X, int64_t rows, int64_t D, double ordinary, float* norms,
+                    unsigned* about, cudaStream_t stream) {
   CUDA_CHECK(cudaMemsetAsync(about, 0, 2 * sizeof(unsigned), stream));
-  norms_kernel<<<static_cast<unsigned>(ceil_div(s.N, WARPS)), WARP * WARPS, 0, stream>>>(
-      B, static_cast<int>(s.N), s.D, scratch.norms, about);
+  norms_kernel<<<static_cast<unsigned>(ceil_div(rows, WARPS)), WARP * WARPS, 0, stream>>>(
+      X, rows, D, ordinary, norms, about);
   CUDA_CHECK_LAUNCH();
+}
+
+void measure_points(const Search& s, const float* B, const Scratch& scratch, cudaStream_t stream) {
+  measure(B, s.N, s.D, ORDINARY_POINT, scratch.norms, scratch.about_points, stream);
+}
+
+void measure_queries(const Search& s, const float* A, const Scratch& scratch, cudaStream_t stream) {
+  measure(A, s.M, s.D, ORDINARY_QUERY, nullptr, scratch.about_queries, stream);
 }
 
 void finish(const Search& s, const float* A, const float* B, int64_t parts, int64_t listed,

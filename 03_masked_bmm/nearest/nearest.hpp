@@ -52,6 +52,7 @@ void require_possible(const Search& search);
 inline constexpr int STRIP = 128;  // queries of a tile
 inline constexpr int TILE = 256;   // points of a tile
 inline constexpr int DEPTH = 8;    // of D at a time: a piece
+inline constexpr int GROUP = 64;   // points of a tile whose minimum counts, from step 8 on
 
 /// How a search is cut: all tiles of all strips, in a row, are shared out evenly.
 struct Cut {
@@ -66,6 +67,7 @@ struct Cut {
   __host__ __device__ int64_t block_of(int64_t tile) const {
     return ((tile + 1) * blocks - 1) / (strips * tiles);
   }
+  __host__ __device__ int64_t groups() const { return tiles * (TILE / GROUP); }
   /// The most blocks that share a strip.
   int64_t parts() const;
   /// A row for each block that shares its strip: how many there are, of M rows in all.
@@ -73,13 +75,30 @@ struct Cut {
 };
 /// The rule: a block for each multiprocessor, but no more than there are tiles.
 Cut cut_of(const Search& search, int64_t most_blocks);
-Cut cut_of(const Search& search);  // for the device at hand
+Cut cut_of(const Search& search);            // for the device at hand
+Cut cut_of_fragments(const Search& search);  // of step 9: a piece has 16 columns
+/// Has the device at hand tensor cores that this part can use, those of compute capability 8.0?
+bool has_tensor_cores();
+/// Are there two groups for each neighbour? Else the k-th smallest of their minima says little, and
+/// the steps from 8 on hand over to k_best.
+bool has_groups_enough(const Search& search);
 
 // ---- what the steps work with
 
 using Key = unsigned long long;  // a value and its index (key.cuh); of a type that atomics take
 
 inline constexpr int64_t SPARE = 6;  // candidates more than k that get a second look
+
+/// For how many candidates of a row there is room, from step 8 on. Of many groups the k-th smallest
+/// minimum has little more than k values below it, of 2·k groups about 1.4·k; rounding adds some.
+int64_t room_of(const Search& search);
+
+/// What may be among the k best of each row, in any order.
+struct Candidates {
+  int* count;   // (M): how many there are, even of those that found no room
+  int* points;  // (M, room)
+  int room;
+};
 
 /// Global memory for one search, in the workspace of a launch.
 struct Scratch {
@@ -89,6 +108,12 @@ struct Scratch {
   float* norms;            // (N): |b|², NaN for what is too large or not a number
   unsigned* about_points;  // the largest norm's bits; is any point too large?
   Key* doubtful;           // (1 + M): how many rows must be looked at in full; which
+  // From step 8 on, in place of the keys:
+  float* minima;  // (M, groups): the smallest of each group of points
+  float* limits;  // (strips, STRIP): what is beyond cannot be among the k best
+  Candidates candidates;
+  unsigned* about_queries;  // as of the points: step 9's
+  uint4* fragments;         // A and B in fp16 (fragments.cu): step 9's
 };
 
 // ---- the steps
@@ -100,10 +125,10 @@ using Launcher = void(const Search& search, const float* A, const float* B, floa
                       float* values, Workspace workspace, cudaStream_t stream);
 
 Launcher product_then_minimum, fused_minimum, distances, second_look, atomic_lists, lists_on_chip,
-    k_best;
+    k_best, limits_first, tensor_cores;
 
 /// How many bytes of workspace a step needs on this device: much for step 1, which keeps all
-/// products.
+/// products; M·N/16 bytes and some from step 8 on.
 int64_t workspace_bytes(const Search& search, Launcher* step);
 /// Where in it what is.
 Scratch scratch_in(Workspace workspace, const Search& search, Launcher* step);
@@ -112,7 +137,8 @@ Scratch scratch_in(Workspace workspace, const Search& search, Launcher* step);
 inline constexpr unsigned PRODUCT = 1, DISTANCE = 2, MANY = 4, ROUNDED = 8;
 
 /// Of a search for distances with as many doubtful rows as there can be.
-Asks<Launcher> minima_ask, distances_ask, second_look_asks, atomic_lists_ask, k_best_asks;
+Asks<Launcher> minima_ask, distances_ask, second_look_asks, atomic_lists_ask, k_best_asks,
+    limits_first_asks, tensor_cores_asks;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "product_then_minimum",
@@ -150,6 +176,16 @@ inline const std::vector<Step<Launcher>> steps = {
      .asked = k_best_asks,
      .idea = "a buffer before each list; a warp merges it when it is half full",
      .features = PRODUCT | DISTANCE | MANY},
+    {.name = "limits_first",
+     .launch = limits_first,
+     .asked = limits_first_asks,
+     .idea = "the product twice: each row's limit, then all that is within it",
+     .features = DISTANCE | MANY},
+    {.name = "tensor_cores",
+     .launch = tensor_cores,
+     .asked = tensor_cores_asks,
+     .idea = "both products on tensor cores, of numbers rounded to fp16",
+     .features = DISTANCE | MANY},
 };
 
 /// Can it do this search?
@@ -183,6 +219,25 @@ void finish(const Search& search, const float* A, const float* B, int64_t parts,
 /// From step 4 on: the rows that finish() noted are answered from all points, exactly.
 void scan_doubtful(const Search& search, const Packed& packed, const float* A, const float* B,
                    float* out, float* values, const Scratch& scratch, cudaStream_t stream);
+
+// ---- step 9's (exact.cu, fragments.cu)
+
+/// about_queries.
+void measure_queries(const Search& search, const float* A, const Scratch& scratch,
+                     cudaStream_t stream);
+/// A and B as tensor cores want them, in pieces of 16 columns. Not numbers, but bits of fp16.
+Packed pack_fragments(const Search& search, const float* A, const float* B, const Scratch& scratch,
+                      cudaStream_t stream);
+
+// ---- what the steps from 8 on share (candidates.cu)
+
+/// Between the two products: scratch.limits from scratch.minima; no candidates yet.
+/// The products are in float32, or of fp16 numbers.
+void find_limits(const Search& search, const float* A, const Scratch& scratch, cudaStream_t stream,
+                 bool of_halves);
+/// After them: the k best of each row's candidates. Notes the rows where that proves nothing.
+void choose(const Search& search, const float* A, const float* B, float* out, float* values,
+            const Scratch& scratch, cudaStream_t stream);
 
 // ---- the reference (reference.cpp)
 

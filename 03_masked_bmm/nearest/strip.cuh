@@ -36,12 +36,11 @@ __device__ inline int col_of(int j) {
   return warp % WARPS_N * (LANES_N * TN) + lane / 2 % 8 * 4 + j / 4 * (LANES_N * 4) + j % 4;
 }
 
-/// A block's share of the tiles.
-class Share {
+/// A block's share of the tiles: the one at hand, and the pieces that come.
+class Walk {
  public:
-  __device__ Share(Pieces& pieces, const Packed& packed)
-      : pieces_(pieces),
-        strips_(packed.strips),
+  __device__ explicit Walk(const Packed& packed)
+      : strips_(packed.strips),
         depth_(packed.pieces),
         tiles_(static_cast<int>(packed.tiles)),
         next_(packed.first_tile(blockIdx.x)),
@@ -53,10 +52,6 @@ class Share {
     a_ = a_start_ + come_strip_ * depth_ * (BK * BM);
     b_start_ = packed.B + quad;
     b_ = b_start_ + come_tile_ * depth_ * (BK * BN);
-    for (int c = 0; c < COPIES; ++c) begin_copy(c, 0);
-    wait();
-    advance();
-    read_operands(0, 0, 0);
   }
 
   // The tile at hand: where it lies, and whether it is the share's first or last one of its strip.
@@ -70,6 +65,53 @@ class Share {
   __device__ void step() {
     ++next_;
     if (++tile_ == tiles_) tile_ = 0, ++strip_;
+  }
+
+ protected:
+  static constexpr int OF_A = BK * BM / 4 / THREADS, COPIES = OF_A + BK * BN / 4 / THREADS;
+
+  /// Begins copy c of COPIES of the piece that comes, to a and b: 16 bytes.
+  __device__ void begin_copy(int c, float* a, float* b) const {
+    const int quad = threadIdx.x * 4;
+    if (c < OF_A)
+      copy_async<4>(a + c * THREADS * 4 + quad, a_ + c * THREADS * 4);
+    else
+      copy_async<4>(b + (c - OF_A) * THREADS * 4 + quad, b_ + (c - OF_A) * THREADS * 4);
+  }
+
+  /// On to the next piece: B's lie one behind the other. A's do, too, but begin again with a tile.
+  __device__ void advance() {
+    a_ += BK * BM, b_ += BK * BN;
+    if (++come_piece_ < depth_) return;
+    come_piece_ = 0;
+    if (++come_tile_ < tiles_) {
+      a_ -= depth_ * (BK * BM);
+    } else {
+      come_tile_ = 0, b_ = b_start_;
+      if (++come_strip_ == strips_) come_strip_ = 0, a_ = a_start_;
+    }
+  }
+
+  int64_t strips_, depth_;  // pieces of a tile
+
+ private:
+  int tiles_;           // of a strip
+  int64_t next_, end_;  // tiles, counted through all strips
+  int64_t strip_;
+  int tile_;
+  int64_t come_strip_, come_piece_ = 0;  // what is being copied
+  int come_tile_;
+  const float *a_, *b_, *a_start_, *b_start_;
+};
+
+/// The share, and how its tiles are multiplied.
+class Share : public Walk {
+ public:
+  __device__ Share(Pieces& pieces, const Packed& packed) : Walk(packed), pieces_(pieces) {
+    for (int c = 0; c < COPIES; ++c) copy(c, 0);
+    wait();
+    advance();
+    read_operands(0, 0, 0);
   }
 
   /// The products of a tile.
@@ -90,7 +132,7 @@ class Share {
         } else {
           read_operands((k + 1) % 2, buffer_, k + 1);
         }
-        if (k < COPIES) begin_copy(k, 1 - buffer_);
+        if (k < COPIES) copy(k, 1 - buffer_);
         add_products(sum, a_now_[k % 2], b_now_[k % 2]);
       }
       buffer_ = 1 - buffer_;
@@ -98,30 +140,10 @@ class Share {
   }
 
  private:
-  static constexpr int OF_A = BK * BM / 4 / THREADS, COPIES = OF_A + BK * BN / 4 / THREADS;
   static_assert(COPIES < BK, "a copy with each k");
 
-  /// Begins copy c of COPIES of the piece that comes: 16 bytes.
-  __device__ void begin_copy(int c, int buffer) const {
-    const int quad = threadIdx.x * 4;
-    if (c < OF_A)
-      copy_async<4>(&pieces_.a[buffer][0][0] + c * THREADS * 4 + quad, a_ + c * THREADS * 4);
-    else
-      copy_async<4>(&pieces_.b[buffer][0][0] + (c - OF_A) * THREADS * 4 + quad,
-                    b_ + (c - OF_A) * THREADS * 4);
-  }
-
-  /// On to the next piece: B's lie one behind the other. A's do, too, but begin again with a tile.
-  __device__ void advance() {
-    a_ += BK * BM, b_ += BK * BN;
-    if (++come_piece_ < depth_) return;
-    come_piece_ = 0;
-    if (++come_tile_ < tiles_) {
-      a_ -= depth_ * (BK * BM);
-    } else {
-      come_tile_ = 0, b_ = b_start_;
-      if (++come_strip_ == strips_) come_strip_ = 0, a_ = a_start_;
-    }
+  __device__ void copy(int c, int buffer) const {
+    begin_copy(c, &pieces_.a[buffer][0][0], &pieces_.b[buffer][0][0]);
   }
 
   __device__ void wait() const {
@@ -150,14 +172,6 @@ class Share {
   }
 
   Pieces& pieces_;
-  int64_t strips_, depth_;  // pieces of a tile
-  int tiles_;               // of a strip
-  int64_t next_, end_;      // tiles, counted through all strips
-  int64_t strip_;
-  int tile_;
-  int64_t come_strip_, come_piece_ = 0;  // what is being copied
-  int come_tile_;
-  const float *a_, *b_, *a_start_, *b_start_;
   int buffer_ = 0;
   float a_now_[2][TM], b_now_[2][TN];
 };

@@ -60,6 +60,29 @@ inline bool answers(const Step<Launcher>& step, const Problem& p) {
   return can_do(step, p.search) && ((step.features & ROUNDED) == 0 || is_ordinary(p));
 }
 
+/// What a step from 8 on found worth a look, and what it could not prove.
+struct Found {
+  std::vector<int> candidates;  // of each row: how many there are, even without room; else empty
+  int64_t doubtful = 0;
+};
+inline Found found_by(const Step<Launcher>& step, const Problem& p) {
+  const Search& s = p.search;
+  const DeviceBuffer<float> a(p.A), b(p.B);
+  DeviceBuffer<float> out(s.M * s.k), values(s.M * s.k);
+  DeviceBuffer<std::byte> memory(workspace_bytes(s, step.launch));
+  const Workspace workspace = workspace_in(memory);
+  step.launch(s, a.data(), b.data(), out.data(), values.data(), workspace, nullptr);
+  const Scratch scratch = scratch_in(workspace, s, step.launch);
+  Key doubtful = 0;
+  CUDA_CHECK(cudaMemcpy(&doubtful, scratch.doubtful, sizeof doubtful, cudaMemcpyDeviceToHost));
+  Found found = {{}, static_cast<int64_t>(doubtful)};
+  if (scratch.candidates.count == nullptr) return found;
+  found.candidates.resize(s.M);
+  CUDA_CHECK(cudaMemcpy(found.candidates.data(), scratch.candidates.count, s.M * sizeof(int),
+                        cudaMemcpyDeviceToHost));
+  return found;
+}
+
 /// Runs the step, and compares.
 inline Answer check_step(const Step<Launcher>& step, const Problem& p, Rounding rounding) {
   const Search& s = p.search;

@@ -1,5 +1,6 @@
 // All steps on shapes that their likely mistakes do not survive; then values that are special.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "common/testing/two_streams.hpp"
@@ -26,8 +27,13 @@ TEST_CASE("nearest: every step is right for every shape", "[shapes]") {
     check_all(step, p);
   }
   if ((step.features & MANY) == 0) return;
-  for (const Search& s : std::vector<Search>{
-           {20, 520, 9, 10}, {4, 300, 4, 33}, {2, 530, 3, 128}, {130, 300, 9, 2}, {7, 12, 3, 12}})
+  for (const Search& s : std::vector<Search>{{20, 520, 9, 10},
+                                             {3, 780, 9, 6},
+                                             {130, 1285, 5, 12},
+                                             {4, 300, 4, 33},
+                                             {2, 530, 3, 128},
+                                             {130, 300, 9, 2},
+                                             {7, 12, 3, 12}})
     check_all(step, random_problem(s));
 }
 
@@ -150,6 +156,64 @@ TEST_CASE("nearest: distances are the true ones where the expansion has lost the
   check(triples);
 }
 
+// Every query has twins that are an ulp apart: in a thread, in a tile, across tiles, strips and
+// shares. And all sizes of numbers that float32 has.
+TEST_CASE("nearest: near ties, and numbers of every size", "[values]") {
+  const auto step = EACH_STEP(steps);
+  if ((step.features & DISTANCE) == 0 || (step.features & ROUNDED) != 0) return;
+  Problem twins = random_problem({131, 531, 6});
+  for (int query = 0; query < 131; ++query)
+    for (int twin = 0; twin < 4; ++twin)
+      for (int d = 0; d < 6; ++d) {
+        const int place = query + std::array{131, 0, 262, 393}[(twin + query) % 4];
+        const float a = twins.A[query * 6 + d], apart = a + 0.25f;
+        twins.B[place * 6 + d] = d != query % 6 ? a : twin < 2 ? apart : std::nextafter(apart, INF);
+      }
+  const auto check = [&](const Problem& p) {
+    if (is_in_sample(step.name)) check_step(step, p, Rounding::none);
+  };
+  const SmallGrid grid(5, 1);
+  check(twins);
+  for (const auto& [of_a, of_b] : std::vector<std::pair<float, float>>{{1e30f, 1e30f},
+                                                                       {1e-30f, 1e-30f},
+                                                                       {1e30f, 1e-30f},
+                                                                       {1e-30f, 1e17f},
+                                                                       {1e17f, 1e17f},
+                                                                       {1e-18f, 1e-18f},
+                                                                       {1e-9f, 1e9f}}) {
+    Problem p = random_problem({2, 260, 8});
+    for (float& value : p.A) value *= of_a;
+    for (float& value : p.B) value *= of_b;
+    check(p);
+    for (int point = 0; point < 260; point += 7)  // norms that are far apart
+      for (int d = 0; d < 8; ++d) p.B[point * 8 + d] *= point % 2 == 0 ? 1e-6f : 1e6f;
+    check(p);
+  }
+}
+
+// Each number lies in the middle of two of fp16, and is rounded in the direction that hurts: the
+// nearest point's product comes out as much too small as E allows, and that of others too large.
+TEST_CASE("nearest: the margin of fp16 is needed, and is enough", "[values]") {
+  const auto step = EACH_STEP(steps);
+  if ((step.features & DISTANCE) == 0 || (step.features & ROUNDED) != 0) return;
+  constexpr int D = 64, NEAREST = 200;
+  for (const float size : {1.0f, 0x1p-40f, 0x1p30f}) {
+    Problem p = random_problem({1, 300, D});
+    for (int d = 0; d < D; ++d) {
+      // 1 + 2^-11 and 1 + 5·2^-11 are rounded down, 1 + 3·2^-11 up: ties go to even.
+      const bool is_up = d % 2 == 0;
+      const float a = size * (1 + static_cast<float>(is_up ? 3 : d % 4 == 1 ? 1 : 5) * 0x1p-11f);
+      p.A[d] = a;
+      for (int point = 0; point < 300; ++point)
+        p.B[point * D + d] = point == NEAREST    ? (is_up ? -a : a)
+                             : point % 100 == 37 ? (is_up ? a : -a)
+                                                 : -0.5f * a;
+    }
+    const Answer got = check_step(step, p, Rounding::none);
+    CHECK(got.out[0] == NEAREST);
+  }
+}
+
 // The second kernel of step 1, alone: cuBLAS's product comes to it, too.
 TEST_CASE("nearest: the minimum of a matrix", "[values]") {
   const std::vector<std::vector<float>> rows = {
@@ -178,15 +242,30 @@ TEST_CASE("nearest: hardly any row is in doubt", "[values]") {
   const auto step = EACH_STEP(steps);
   const Problem p = random_problem({150, 300, 16});
   if (!can_do(step, p.search) || (step.features & ROUNDED) != 0) return;
-  const DeviceBuffer<float> a(p.A), b(p.B);
-  DeviceBuffer<float> out(150), values(150);
-  DeviceBuffer<std::byte> memory(workspace_bytes(p.search, step.launch));
-  const Workspace workspace = workspace_in(memory);
-  step.launch(p.search, a.data(), b.data(), out.data(), values.data(), workspace, nullptr);
-  const Scratch scratch = scratch_in(workspace, p.search, step.launch);
-  Key doubtful = 0;
-  CUDA_CHECK(cudaMemcpy(&doubtful, scratch.doubtful, sizeof doubtful, cudaMemcpyDeviceToHost));
-  CHECK(doubtful <= 3);
+  const Found found = found_by(step, p);
+  if (found.candidates.empty()) {
+    CHECK(found.doubtful <= 3);
+    return;
+  }
+  CHECK(found.doubtful == 0);
+  for (const int candidates : found.candidates) CHECK((candidates >= 1 && candidates <= 20));
+}
+
+// Of equal points more are within the limit than there is room for, in a row and in a warp.
+TEST_CASE("nearest: more candidates than room, and fewer than neighbours", "[values]") {
+  const auto step = EACH_STEP(steps);
+  if ((step.features & DISTANCE) == 0 || (step.features & ROUNDED) != 0) return;
+  Problem p = random_problem({5, 520, 3});
+  for (int query = 1; query < 5; ++query) std::copy_n(p.A.begin(), 3, p.A.begin() + query * 3);
+  for (int point = 100; point < 260; ++point) std::copy_n(p.A.begin(), 3, p.B.begin() + point * 3);
+  check_step(step, p, Rounding::none);
+  if ((step.features & MANY) == 0) return;
+  p.search.k = 4;
+  check_step(step, p, Rounding::none);
+  // Only two points are ordinary: the others are farther than float32 can say, and one is NaN.
+  Problem large = random_problem({2, 300, 2, 4});
+  for (int i = 4; i < 600; ++i) large.B[i] *= i == 77 ? NOT : 1e25f;
+  check_step(step, large, Rounding::none);
 }
 
 // Points that come nearer and nearer: every one of them is better than all before it.

@@ -1,0 +1,85 @@
+// The product of step 9: the same tiles as in strip.cuh, from fragments of fp16 (fragments.cu).
+#pragma once
+
+#include "common/kernel/mma.cuh"
+#include "nearest/strip.cuh"
+
+namespace tutorial::masked_bmm::nearest {
+
+inline constexpr int STAGES = 4;            // pieces in shared memory: one in use, three to come
+inline constexpr int DOWN = 4, ACROSS = 8;  // a warp's fragments of C: 64 × 64
+inline constexpr int ROWS = 2 * DOWN;       // a lane's rows …
+inline constexpr int COLS = 2 * ACROSS;     // … and columns
+using Sums = float[DOWN][ACROSS][4];
+
+/// A lane's fragment of A, or two of B side by side: 16 bytes.
+struct alignas(16) Fragment {
+  uint32_t of[4];
+};
+/// 16 columns of a strip and of a tile.
+struct FragmentPiece {
+  Fragment a[BM / 16][32];
+  Fragment b[BN / 16][32];
+};
+
+/// Which of a lane's sums is in its row r and column c, and where these lie in the tile (mma.cuh).
+__device__ inline float& sum_of(Sums& sum, int r, int c) {
+  return sum[r / 2][c / 2][r % 2 * 2 + c % 2];
+}
+__device__ inline int tensor_row_of(int r) {
+  return threadIdx.x / 32 / WARPS_N * (16 * DOWN) + r * 8 + threadIdx.x % 32 / 4;
+}
+__device__ inline int tensor_col_of(int c) {
+  return threadIdx.x / 32 % WARPS_N * (8 * ACROSS) + c / 2 * 8 + threadIdx.x % 4 * 2 + c % 2;
+}
+
+class TensorShare : public Walk {
+ public:
+  __device__ TensorShare(FragmentPiece* pieces, const Packed& packed)
+      : Walk(packed), pieces_(pieces) {
+    for (int stage = 0; stage < STAGES - 1; ++stage) copy(stage);
+  }
+  __device__ ~TensorShare() { __pipeline_wait_prior(0); }
+
+  /// The products of a tile.
+  __device__ void multiply(Sums& sum) {
+#pragma unroll
+    for (int i = 0; i < DOWN * ACROSS * 4; ++i) (&sum[0][0][0])[i] = 0;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    for (int64_t piece = 0; piece < depth_; ++piece) {
+      __pipeline_wait_prior(STAGES - 2);  // this thread's copies of the piece have come …
+      __syncthreads();  // … and all threads'; nobody reads the one before any more
+      copy((stage_ + STAGES - 1) % STAGES);
+      const FragmentPiece& now = pieces_[stage_];
+      Fragment a[DOWN], b[ACROSS / 2];
+#pragma unroll
+      for (int i = 0; i < DOWN; ++i) a[i] = now.a[warp / WARPS_N * DOWN + i][lane];
+#pragma unroll
+      for (int j = 0; j < ACROSS / 2; ++j) b[j] = now.b[warp % WARPS_N * (ACROSS / 2) + j][lane];
+#pragma unroll
+      for (int i = 0; i < DOWN; ++i)
+#pragma unroll
+        for (int j = 0; j < ACROSS; ++j)
+          mma_m16n8k16<__half>(sum[i][j], a[i].of, b[j / 2].of[j % 2 * 2],
+                               b[j / 2].of[j % 2 * 2 + 1]);
+      stage_ = (stage_ + 1) % STAGES;
+    }
+  }
+
+ private:
+  /// Begins to copy the piece that comes.
+  __device__ void copy(int stage) {
+#pragma unroll
+    for (int c = 0; c < COPIES; ++c)
+      begin_copy(c, reinterpret_cast<float*>(pieces_[stage].a),
+                 reinterpret_cast<float*>(pieces_[stage].b));
+    __pipeline_commit();
+    advance();
+  }
+
+  FragmentPiece* pieces_;  // STAGES
+  int stage_ = 0;          // in use
+};
+static_assert(sizeof(FragmentPiece) == sizeof(Pieces) / 2, "as many bytes as 8 columns of float32");
+
+}  // namespace tutorial::masked_bmm::nearest
