@@ -36,7 +36,9 @@ std::vector<Asked> candidates_ask(const Search& s, int64_t halves) {
   const int64_t kept = M * room_of(s);  // at most: how many, the numbers decide
   std::vector<Asked> asked = exact_asks(s, /*parts=*/1, /*c=*/1);
   asked[0].loads += 4 * halves * M * D;  // norms of queries, too
-  asked.push_back(pack_asks(s));
+  Search packed = s;
+  if (halves == 1) packed.M = 0;  // the points alone
+  asked.push_back(pack_asks(packed));
   asked.push_back({.kernel = "limits_kernel",
                    .loads = 512 * M * ceil_div(N, 256) + 4 * M * D + 4 * M * (1 + halves),
                    .stores = 512 * ceil_div(M, 128)});

@@ -6,6 +6,8 @@
 //                             stores 512·⌈M/128⌉ bytes; halves is 1 in step 9, else 0
 // asked for by choose_kernel  loads 256·M + (8·D + 4)·kept bytes, stores 8·M·k bytes, where a row
 //                             is proven, of `kept` candidates in all
+#include <algorithm>
+
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
 #include "nearest/exact.cuh"
@@ -128,6 +130,15 @@ __global__ void __launch_bounds__(WARP* CHOOSING, 8) choose_kernel(Choice p) {
 }
 
 }  // namespace
+
+void launch_in_parts(Launcher* step, const Search& s, const float* A, const float* B, float* out,
+                     float* values, Workspace workspace, cudaStream_t stream) {
+  Search part = s;
+  for (int64_t first = 0; first < s.M; first += part.M) {
+    part.M = std::min(s.M - first, rows_at_once(s));
+    step(part, A + first * s.D, B, out + first * s.k, values + first * s.k, workspace, stream);
+  }
+}
 
 void find_limits(const Search& s, const float* A, const Scratch& scratch, cudaStream_t stream,
                  bool of_halves) {

@@ -62,6 +62,11 @@ Cut cut_of_fragments(const Search& s) {
   return cut;
 }
 
+int64_t rows_at_once(const Search& s) {
+  const int64_t strips = most_minima / std::max<int64_t>(1, cut_of(s, 1).groups() * STRIP);
+  return std::max<int64_t>(1, strips) * STRIP;
+}
+
 bool has_tensor_cores() {
   return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 8;
 }
@@ -93,12 +98,13 @@ namespace {
 
 /// Calls place(piece, count) for each piece of scratch in turn: it has `count` elements.
 template <class Place>
-void place_all(const Search& s, Launcher* step, Scratch& scratch, const Place& place) {
+void place_all(Search s, Launcher* step, Scratch& scratch, const Place& place) {
+  const bool with_candidates =
+      (step == limits_first || step == tensor_cores) && has_groups_enough(s);
+  if (with_candidates) s.M = std::min(s.M, rows_at_once(s));
   const Cut cut = cut_of(s);
   place(scratch.packed, (cut.strips * STRIP + cut.tiles * TILE) * cut.pieces * DEPTH);
   place(scratch.product, step == product_then_minimum ? s.M * ceil_div(s.N, 4) * 4 : 0);
-  const bool with_candidates =
-      (step == limits_first || step == tensor_cores) && has_groups_enough(s);
   place(scratch.keys, with_candidates ? 0 : s.M * cut.parts() * (s.k + SPARE));
   place(scratch.norms, s.N);
   place(scratch.about_points, 2);

@@ -4,9 +4,10 @@
 // asked for  loads 4·(M + N)·D + 1024·⌈D/16⌉·(⌈M/128⌉ + 2·⌈N/256⌉) bytes,
 //            stores 32·⌈D/16⌉·(128·⌈M/128⌉ + 256·⌈N/256⌉) bytes
 // block      256 threads; a warp has a fragment of A, or two of B: 16 rows, 16 columns
+#include <cuda_fp16.h>
+
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
-#include "common/kernel/mma.cuh"
 #include "nearest/exact.cuh"
 
 namespace tutorial::masked_bmm::nearest {
@@ -41,7 +42,8 @@ __global__ void __launch_bounds__(32 * WARPS_A_BLOCK)
     const auto element = [&](int64_t d) {
       return row < m.rows && d < D ? scale * m.from[row * D + d] : 0.0f;
     };
-    of[r] = tutorial::pack<__half>(element(d), element(d + 1));
+    const __half2 pair = __floats2half2_rn(element(d), element(d + 1));
+    of[r] = static_cast<uint32_t>(__half_as_ushort(pair.y)) << 16 | __half_as_ushort(pair.x);
   }
   m.to[number * 32 + lane] = make_uint4(of[0], of[1], of[2], of[3]);
 }

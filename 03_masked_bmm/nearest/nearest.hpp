@@ -89,6 +89,11 @@ using Key = unsigned long long;  // a value and its index (key.cuh); of a type t
 
 inline constexpr int64_t SPARE = 6;  // candidates more than k that get a second look
 
+/// The most minima that the steps from 8 on keep at once, 512 MB. No constant, for the tests' sake.
+inline int64_t most_minima = int64_t{1} << 27;
+/// How many queries that allows: whole strips. More are answered in parts, one after the other.
+int64_t rows_at_once(const Search& search);
+
 /// For how many candidates of a row there is room, from step 8 on. Of many groups the k-th smallest
 /// minimum has little more than k values below it, of 2·k groups about 1.4·k; rounding adds some.
 int64_t room_of(const Search& search);
@@ -128,7 +133,7 @@ Launcher product_then_minimum, fused_minimum, distances, second_look, atomic_lis
     k_best, limits_first, tensor_cores;
 
 /// How many bytes of workspace a step needs on this device: much for step 1, which keeps all
-/// products; M·N/16 bytes and some from step 8 on.
+/// products; M·N/16 bytes and some from step 8 on, but no more than most_minima for these.
 int64_t workspace_bytes(const Search& search, Launcher* step);
 /// Where in it what is.
 Scratch scratch_in(Workspace workspace, const Search& search, Launcher* step);
@@ -231,6 +236,9 @@ Packed pack_fragments(const Search& search, const float* A, const float* B, cons
 
 // ---- what the steps from 8 on share (candidates.cu)
 
+/// Answers a search of more queries than rows_at_once() by several launches of the step.
+void launch_in_parts(Launcher* step, const Search& search, const float* A, const float* B,
+                     float* out, float* values, Workspace workspace, cudaStream_t stream);
 /// Between the two products: scratch.limits from scratch.minima; no candidates yet.
 /// The products are in float32, or of fp16 numbers.
 void find_limits(const Search& search, const float* A, const Scratch& scratch, cudaStream_t stream,

@@ -99,6 +99,8 @@ void limits_first(const Search& s, const float* A, const float* B, float* out, f
   if (s.M == 0) return;
   const Scratch scratch = scratch_in(workspace, s, limits_first);
   if (!has_groups_enough(s)) return k_best(s, A, B, out, values, workspace, stream);
+  if (s.M > rows_at_once(s))
+    return launch_in_parts(limits_first, s, A, B, out, values, workspace, stream);
   const Packed packed = pack(s, A, B, scratch, stream);
   measure_points(s, B, scratch, stream);
   minima_kernel<<<packed.blocks, THREADS, sizeof(Pieces), stream>>>(

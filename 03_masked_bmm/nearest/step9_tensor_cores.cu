@@ -122,6 +122,8 @@ void tensor_cores(const Search& s, const float* A, const float* B, float* out, f
   const Scratch scratch = scratch_in(workspace, s, tensor_cores);
   if (!has_groups_enough(s) || !has_tensor_cores())
     return limits_first(s, A, B, out, values, workspace, stream);
+  if (s.M > rows_at_once(s))
+    return launch_in_parts(tensor_cores, s, A, B, out, values, workspace, stream);
   measure_points(s, B, scratch, stream);
   measure_queries(s, A, scratch, stream);
   const Packed fragments = pack_fragments(s, A, B, scratch, stream);
@@ -137,7 +139,9 @@ void tensor_cores(const Search& s, const float* A, const float* B, float* out, f
       fragments, points, scratch.limits, scratch.candidates);
   CUDA_CHECK_LAUNCH();
   choose(s, A, B, out, values, scratch, stream);
-  const Packed packed = pack(s, A, B, scratch, stream);
+  Search without_queries = s;  // which that scan reads as they are
+  without_queries.M = 0;
+  const Packed packed = pack(without_queries, A, B, scratch, stream);
   scan_doubtful(s, packed, A, B, out, values, scratch, stream);
 }
 

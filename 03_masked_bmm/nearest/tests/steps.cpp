@@ -191,6 +191,19 @@ TEST_CASE("nearest: near ties, and numbers of every size", "[values]") {
   }
 }
 
+// So many that their minima would take too much memory.
+TEST_CASE("nearest: queries in parts", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  if ((step.features & DISTANCE) == 0 || (step.features & ROUNDED) != 0) return;
+  const Problem p = random_problem({300, 270, 5});
+  const int64_t all = workspace_bytes(p.search, step.launch), most = most_minima;
+  most_minima = 128 * 8;
+  const bool is_less = workspace_bytes(p.search, step.launch) < all;
+  if (is_less) check_step(step, p, Rounding::none);
+  most_minima = most;
+  CHECK(is_less == !found_by(step, p).candidates.empty());
+}
+
 // Each number lies in the middle of two of fp16, and is rounded in the direction that hurts: the
 // nearest point's product comes out as much too small as E allows, and that of others too large.
 TEST_CASE("nearest: the margin of fp16 is needed, and is enough", "[values]") {
