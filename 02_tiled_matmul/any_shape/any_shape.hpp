@@ -51,7 +51,7 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "few_rows",
      .launch = few_rows,
      .asked = few_rows_asks,
-     .idea = "up to four rows: B is read once, straight into registers"},
+     .idea = "up to 16 rows: B is read once, straight into registers"},
     {.name = "few_columns",
      .launch = few_columns,
      .asked = few_columns_asks,
@@ -80,8 +80,11 @@ float* aligned_copy(const ScaledProduct& product, const float* B, Workspace& wor
 /// In how many parts step 3 cuts K on a device of so many multiprocessors. With one it is step 2.
 int64_t parts_of_k(int64_t M, int64_t N, int64_t K, int multiprocessors);
 
-/// Up to so many rows step 5 has its own kernel, and then it cuts K in so many parts.
-inline constexpr int64_t MOST_FEW_ROWS = 4;
+/// Up to so many rows step 5 has its own kernel, if this says so: up to four always, and above
+/// where B is small, or up to eight where its rows begin anywhere. And then it cuts K in so many
+/// parts.
+inline constexpr int64_t MOST_FEW_ROWS = 16, ALWAYS_FEW_ROWS = 4;
+bool are_few_rows(const ScaledProduct& product, const float* B);
 int64_t parts_of_few_rows(int64_t N, int64_t K, int multiprocessors);
 
 /// Up to so many columns step 6 has its own kernel, if this says so.

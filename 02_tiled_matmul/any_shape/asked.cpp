@@ -74,7 +74,7 @@ std::vector<Asked> thin_tiles_asks(const ScaledProduct& s, const float* A, const
 
 std::vector<Asked> few_rows_asks(const ScaledProduct& s, const float* A, const float* B, float* C,
                                  Workspace workspace, cudaStream_t stream) {
-  if (s.M > MOST_FEW_ROWS) return thin_tiles_asks(s, A, B, C, workspace, stream);
+  if (!are_few_rows(s, B)) return thin_tiles_asks(s, A, B, C, workspace, stream);
   int64_t S = parts_of_few_rows(s.N, depth_of(s), multiprocessors());
   if (S > 1 && workspace.take<float>(floats_of_parts(s, S)) == nullptr) S = 1;
   const int64_t LDC = S == 1 ? s.N : aligned_ld(s.N);
@@ -98,7 +98,7 @@ std::vector<Asked> few_columns_asks(const ScaledProduct& s, const float* A, cons
 std::vector<Asked> short_k_asks(const ScaledProduct& s, const float* A, const float* B, float* C,
                                 Workspace workspace, cudaStream_t stream) {
   const int64_t K = depth_of(s);
-  if (s.M <= MOST_FEW_ROWS || are_few_columns(s.M, s.N, K) || !is_short_k(s.M, s.N, K))
+  if (are_few_columns(s.M, s.N, K) || !is_short_k(s.M, s.N, K))
     return few_columns_asks(s, A, B, C, workspace, stream);
   return {scaled({.kernel = "short_k_kernel",
                   .loads = 4 * s.K * (s.M * ceil_div(s.N, 64) + s.N * ceil_div(s.M, 64)),

@@ -1,5 +1,5 @@
-// Step 5 = step 4 + where C has one to four rows, a kernel of its own that reads B once, from
-// global memory straight into registers.
+// Step 5 = step 4 + where C has one to four rows, or up to 16 and B is small, a kernel of its own
+// that reads B once, from global memory straight into registers.
 //
 // FLOP            2·M·N·K, and (S − 1)·M·N for S parts
 // global memory   4·(M·K + K·N + M·N) bytes: M / 2 FLOP a byte; with parts 8·S·M·N bytes more
@@ -35,9 +35,11 @@ template <int ROWS>
 __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     few_rows_kernel(const float* A, const float* B, float* C, int64_t M, int64_t N, int64_t K,
                     int64_t ldc, int64_t depth_of_part, float alpha, float beta) {
-  constexpr int DEPTH = 8192 / ROWS;         // of the piece of A in shared memory: 32 KB
-  constexpr int AHEAD = ROWS < 4 ? 32 : 16;  // loads of B on their way, as registers allow
-  constexpr int TURN = AHEAD * WARPS;        // rows of B that a block takes at once
+  constexpr int DEPTH = 8192 / ROWS;  // of the piece of A in shared memory: 32 KB
+  constexpr int AHEAD = ROWS < 4    ? 32
+                        : ROWS < 16 ? 16
+                                    : 8;  // loads of B on their way, as registers allow
+  constexpr int TURN = AHEAD * WARPS;     // rows of B that a block takes at once
   static_assert(DEPTH % TURN == 0, "a piece of A lasts for whole turns");
   alignas(16) __shared__ float As[DEPTH][ROWS];  // at the end the warps' sums take its place
   const int64_t across = ceil_div(N, WIDTH);
@@ -99,8 +101,18 @@ void launch(const ScaledProduct& product, const float* A, const float* B, float*
 
 }  // namespace
 
-// The rule: up to four rows. Each block has its own columns, and B is read once. Only where that
-// gives too few blocks, several share K, as in step 3: as many as give each multiprocessor one.
+// A tile of 16 rows is better with more rows and a large B: it brings each element of A to
+// registers once for eight columns. But it has stages to fill, and needs B's rows aligned or
+// copied.
+bool are_few_rows(const ScaledProduct& product, const float* B) {
+  constexpr int64_t SMALL = 2'000'000;  // elements of B, measured on an H200
+  const int64_t M = product.M, N = product.N;
+  return M <= ALWAYS_FEW_ROWS || (M <= 8 && !rows_are_aligned(B, N)) ||
+         (M <= MOST_FEW_ROWS && N * depth_of(product) <= SMALL);
+}
+
+// Each block has its own columns, and B is read once. Only where that gives too few blocks, several
+// share K, as in step 3: as many as give each multiprocessor one.
 int64_t parts_of_few_rows(int64_t N, int64_t K, int multiprocessors) {
   constexpr int64_t LEAST_DEPTH = 512;  // of a part: a turn of a block for one or two rows
   const int64_t strips = std::max(ceil_div(N, WIDTH), int64_t{1});
@@ -111,9 +123,13 @@ int64_t parts_of_few_rows(int64_t N, int64_t K, int multiprocessors) {
 void few_rows(const ScaledProduct& product, const float* A, const float* B, float* C,
               Workspace workspace, cudaStream_t stream) {
   const int64_t M = product.M, N = product.N, K = depth_of(product);
-  if (M > MOST_FEW_ROWS) return thin_tiles(product, A, B, C, workspace, stream);
+  if (!are_few_rows(product, B)) return thin_tiles(product, A, B, C, workspace, stream);
   if (M == 0 || N == 0) return;
-  const auto launch_rows = M == 1 ? launch<1> : M == 2 ? launch<2> : launch<4>;
+  const auto launch_rows = M == 1   ? launch<1>
+                           : M == 2 ? launch<2>
+                           : M <= 4 ? launch<4>
+                           : M <= 8 ? launch<8>
+                                    : launch<16>;
   const int64_t count = parts_of_few_rows(N, K, multiprocessors());
   float* parts = count > 1 ? workspace.take<float>(floats_of_parts(product, count)) : nullptr;
   if (parts == nullptr) return launch_rows(product, A, B, C, 1, stream);

@@ -8,6 +8,7 @@
 //                 warp, or of a block whose warps share them)
 // shared memory   2 KB a block, for the sums of warps that share a row
 // block           512 threads: 16 warps, each with its own rows, or all with the same ones
+// long diff       another kernel; step 5's stays there and is called
 #include "any_shape/any_shape.hpp"
 #include "any_shape/parts.hpp"
 #include "common/kernel/check.hpp"
@@ -99,7 +100,7 @@ void launch(const ScaledProduct& product, const float* A, const float* B, float*
 // longest are step 5's, which cuts K.
 bool are_few_columns(int64_t M, int64_t N, int64_t K) {
   constexpr int64_t LONG = 16384;
-  return N <= MOST_FEW_COLUMNS && (M > MOST_FEW_ROWS || K <= LONG);
+  return N <= MOST_FEW_COLUMNS && (M > ALWAYS_FEW_ROWS || K <= LONG);
 }
 
 // Four rows a warp read B a quarter as often, where all multiprocessors still have enough warps.

@@ -24,7 +24,7 @@ int64_t workspace_bytes(const ScaledProduct& product, const float* B) {
   const auto bytes_of = [&](bool copy_b, int64_t parts) {
     return workspace_bytes(Plan{.parts = parts, .copy_b = copy_b}, product);
   };
-  const bool few = M <= MOST_FEW_ROWS;
+  const bool few = are_few_rows(product, B);
   return std::max({bytes_of(copy_pays(product, B), 1),                       // step 2
                    bytes_of(false, parts_of_k(M, N, K, multiprocessors())),  // step 3
                    workspace_bytes(plan_of(product, B), product),            // step 4

@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t BESIDES = 256;
 
 constexpr int64_t BLOCK_QUERIES = 128;  // of head_sizes and large_heads
+constexpr int64_t LEAST_ROWS = 4;       // of a tile
 
 /// Tiles for so many `heads`, in each of which so many `rows` share keys.
 RowTiles row_tiles(int64_t heads, int64_t rows, int64_t HS) {
@@ -44,6 +45,13 @@ Split split_of(const Attention& shape, int64_t multiprocessors) {
     const int64_t rounds = ceil_div(tiles * parts, at_a_time);
     const int64_t time = rounds * (keys + BESIDES);
     if (time < least) least = time, best.parts = parts, best.keys = keys;
+  }
+  // With few keys, and room for more blocks, shorter tiles share out the rows.
+  while (best.parts == 1 && best.count > 0 && best.rows > LEAST_ROWS) {
+    const int64_t shorter =
+        shape.B * shape.NH_kv * ceil_div(shape.group() * shape.Tq, best.rows / 2);
+    if (shorter > at_a_time) break;
+    best.rows /= 2, best.count = shorter;
   }
   return best;
 }

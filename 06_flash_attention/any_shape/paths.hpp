@@ -32,7 +32,8 @@ struct Split : RowTiles {
 
 /// Parts: as many as take least time, on a device that has two of these blocks a multiprocessor at
 /// a time, or one if HS > 128, or if HS > 64 and a tile has at most 8 rows: then memory bounds it,
-/// and one block keeps it busy. The fewest of those that take as long.
+/// and one block keeps it busy. The fewest of those that take as long. With one part, where blocks
+/// find room, tiles have half or a quarter of the rows, down to four: more blocks share them.
 Split split_of(const Attention& shape, int64_t multiprocessors);
 
 /// The same on this device.

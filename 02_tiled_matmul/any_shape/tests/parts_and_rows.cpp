@@ -152,9 +152,26 @@ TEST_CASE("few_rows cuts K where C has too few columns for all multiprocessors")
   CHECK(parts_of_few_rows(64, 0, SMS) == 1);
 }
 
-TEST_CASE("few_rows is right for one to five rows, in one part and in several", "[shapes]") {
+TEST_CASE("few_rows takes more than four rows only of a small B, or one that begins anywhere") {
+  alignas(16) const float b[8] = {};
+  const auto few = [&](int64_t M, int64_t N, int64_t K, int64_t offset = 0) {
+    return are_few_rows({M, N, K}, b + offset);
+  };
+  CHECK(few(4, 8192, 8192));
+  CHECK(few(5, 2000, 1000));
+  CHECK(!few(5, 2004, 1000));
+  CHECK(few(16, 2000, 1000));
+  CHECK(!few(17, 2000, 1000));
+  CHECK(few(8, 4097, 4096));
+  CHECK(few(8, 4096, 4096, 1));
+  CHECK(!few(8, 4096, 4096));
+  CHECK(!few(9, 4097, 4096));
+  CHECK(are_few_rows({16, 4096, 4096, 0}, b));  // alpha = 0: no B
+}
+
+TEST_CASE("few_rows is right for one to 17 rows, in one part and in several", "[shapes]") {
   const ScaledStep step = with_workspace(step_of(&few_rows));
-  for (int64_t M = 1; M <= MOST_FEW_ROWS + 1; ++M) {  // five rows are step 4's
+  for (int64_t M : {1, 2, 3, 4, 5, 8, 9, 16, 17}) {  // 17 rows are step 4's
     check_step(step, {M, 33, 40});
     check_step(step, {M, 70, 1031}, {1, 2, 3}, 2.5f, -3);  // two parts; beta·C is added once
     check_step(step, {M, 3, 2}, {}, 1, 1);
@@ -203,13 +220,16 @@ TEST_CASE("few_columns is right for one to nine columns, with rows of a warp or 
   check_step(step, {3, 5, 2061});  // few rows, too, and more than a turn of a block
 }
 
-TEST_CASE("short_k takes all of K at once, up to 96, where blocks are not too many") {
+TEST_CASE("short_k takes all of K at once, up to 96, where there is little to multiply") {
   CHECK(is_short_k(100, 100, 96));
+  CHECK(is_short_k(5, 100, 96));
+  CHECK(!is_short_k(4, 100, 96));
   CHECK(!is_short_k(100, 100, 97));
-  CHECK(is_short_k(64 * 2048, 64, 96));
-  CHECK(!is_short_k(64 * 2048 + 1, 64, 64));
-  CHECK(is_short_k(64 * 2048 + 1, 64, 16));
-  CHECK(!is_short_k(64 * 2048 + 1, 64, 17));
+  CHECK(is_short_k(64 * 512, 64, 64));
+  CHECK(!is_short_k(64 * 512 + 1, 64, 64));
+  CHECK(!is_short_k(64 * 512, 65, 64));
+  CHECK(is_short_k(64 * 32768, 64, 1));
+  CHECK(!is_short_k(64 * 32768, 64, 2));
 }
 
 TEST_CASE("short_k is right up to 96 elements of K, and where rows begin anywhere", "[shapes]") {
