@@ -75,13 +75,13 @@ foreach(linker IN ITEMS gold lld)
   endif()
 endforeach()
 
-function(tutorial_translate source folder result)
+function(tutorial_translate source folder result)  # and the folders in which headers are translated, too
   get_filename_component(source "${source}" ABSOLUTE)
   get_filename_component(name "${source}" NAME)
   set(translated "${folder}/${name}.cpp")
   add_custom_command(
     OUTPUT "${translated}"
-    COMMAND simulator_translate "${source}" "${translated}"
+    COMMAND simulator_translate "${source}" "${translated}" ${ARGN}
     DEPENDS simulator_translate "${source}"
     DEPFILE "${translated}.d"  # the headers beside it
     COMMENT "Translating ${name}"
@@ -126,22 +126,27 @@ endif()
 # docs/try.md says more. From another project:
 #
 #   add_subdirectory(path/to/the/tutorial tutorial EXCLUDE_FROM_ALL)
-#   tutorial_program(mine mine.cu more.cpp)
+#   tutorial_program(mine mine.cu more.cpp INCLUDE include OPTIONS -DN=64)
+#
+# INCLUDE: whole paths of folders with headers. (Those that target_include_directories() names are found, too, but not
+# translated.)
 function(tutorial_program target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "INCLUDE;OPTIONS")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${target}.translated")
   set(number 0)
   add_executable(${target})
-  foreach(source IN LISTS ARGN)
+  foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
     get_filename_component(source "${source}" ABSOLUTE)
     if(TUTORIAL_BACKEND STREQUAL "cpu" AND source MATCHES "\\.cu$")
       math(EXPR number "${number} + 1")  # two files may have one name
       file(MAKE_DIRECTORY "${folder}/${number}")
-      tutorial_translate("${source}" "${folder}/${number}" source)
+      tutorial_translate("${source}" "${folder}/${number}" source ${arg_INCLUDE})
     endif()
     target_sources(${target} PRIVATE "${source}")
   endforeach()
   set_target_properties(${target} PROPERTIES CXX_STANDARD 20 CXX_EXTENSIONS ON)  # nvcc, too, has GNU's extensions
-  target_include_directories(${target} PRIVATE "${TUTORIAL_ROOT}")
+  target_include_directories(${target} PRIVATE ${arg_INCLUDE} "${TUTORIAL_ROOT}")
+  target_compile_options(${target} PRIVATE ${arg_OPTIONS})
   if(TUTORIAL_BACKEND STREQUAL "cpu")
     target_link_libraries(${target} PRIVATE simulator simulator_program)
     # nvcc compiles for C++17, in which `volatile` is not frowned upon yet.

@@ -125,6 +125,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   p.maxThreadsPerMultiProcessor = here.threads;
   p.maxBlocksPerMultiProcessor = here.blocks;
   p.l2CacheSize = 50 << 20;
+  // What of it may be set aside is a hint here, so these two are of our choice.
+  p.persistingL2CacheMaxSize = p.accessPolicyMaxWindowSize = p.l2CacheSize / 4 * 3;
   p.memoryBusWidth = 5120;  // bits
   p.clockRate = p.memoryClockRate = 1'000'000;
   p.asyncEngineCount = p.deviceOverlap = p.concurrentKernels = 1;
@@ -245,6 +247,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       return set(p.maxBlocksPerMultiProcessor);
     case cudaDevAttrMaxPersistingL2CacheSize:
       return set(p.persistingL2CacheMaxSize);
+    case cudaDevAttrMaxAccessPolicyWindowSize:
+      return set(p.accessPolicyMaxWindowSize);
     case cudaDevAttrReservedSharedMemoryPerBlock:
       return set(p.reservedSharedMemPerBlock);
     case cudaDevAttrMemoryPoolsSupported:

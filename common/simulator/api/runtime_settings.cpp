@@ -81,6 +81,26 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
 cudaError_t cudaDeviceEnablePeerAccess(int, unsigned int) {
   return done(cudaErrorInvalidDevice);
 }
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return done(peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceGetP2PAttribute(int*, cudaDeviceP2PAttr, int, int) {
+  return done(cudaErrorInvalidDevice);  // it wants two
+}
+
+cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID attribute,
+                                   const cudaStreamAttrValue* value) {
+  if (attribute != cudaStreamAttributeAccessPolicyWindow || value == nullptr)
+    return done(cudaErrorInvalidValue);
+  const cudaAccessPolicyWindow& window = value->accessPolicyWindow;
+  int most = 0;
+  cudaDeviceGetAttribute(&most, cudaDevAttrMaxAccessPolicyWindowSize, 0);
+  return valid(window.num_bytes <= static_cast<size_t>(most) && window.hitRatio >= 0 &&
+               window.hitRatio <= 1 && window.missProp != cudaAccessPropertyPersisting);
+}
+cudaError_t cudaCtxResetPersistingL2Cache() {
+  return cudaSuccess;
+}
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   if (least != nullptr) *least = 0;
@@ -107,6 +127,16 @@ cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise ad
                           cudaMemLocation location) {
   const bool is_host = location.type == cudaMemLocationTypeHost;
   return cudaMemAdvise(pointer, bytes, advice, is_host ? cudaCpuDeviceId : location.id);
+}
+/// CUDA Runtime API, cudaStreamAttachMemAsync: all of a managed allocation, and by one stream only
+/// if that is none of the default ones.
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t bytes,
+                                     unsigned int flags) {
+  const bool has_flag =
+      flags == cudaMemAttachGlobal || flags == cudaMemAttachHost || flags == cudaMemAttachSingle;
+  const Allocation all = whole_allocation(pointer);
+  return valid(has_flag && is_managed(pointer) && (bytes == 0 || bytes == all.bytes) &&
+               (flags != cudaMemAttachSingle || stream != nullptr));
 }
 cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice, int device) {
   if (device != 0 && device != cudaCpuDeviceId) return done(cudaErrorInvalidDevice);

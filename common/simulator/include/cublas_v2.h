@@ -5,6 +5,9 @@
 // Matrices are column-major. Scalars are in host memory. The matrix types are float32 alone.
 #pragma once
 
+#define CUBLAS_V2_H_  // the library's guards, which public code asks for
+#define CUBLAS_API_H_
+
 #include <cuda_runtime.h>
 #include <library_types.h>
 

@@ -3,6 +3,7 @@
 
 #include "cuda_runtime_api.h"
 
+#define __cuda_cuda_h__  // the driver's guard, which public code asks for
 #define CUDA_VERSION CUDART_VERSION
 
 typedef enum cudaError_enum {
@@ -23,6 +24,33 @@ inline CUresult driver_result(cudaError_t error) {
 }
 }  // namespace simulator
 
+namespace simulator {
+struct DriverError {
+  CUresult result;
+  const char *name, *text;
+};
+inline const DriverError* driver_error(CUresult result) {
+  static constexpr DriverError known[] = {
+      {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+      {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+      {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+      {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"}};
+  for (const DriverError& error : known)
+    if (error.result == result) return &error;
+  return nullptr;
+}
+}  // namespace simulator
+
+inline CUresult cuGetErrorName(CUresult result, const char** name) {
+  const simulator::DriverError* error = simulator::driver_error(result);
+  if (name != nullptr) *name = error != nullptr ? error->name : nullptr;
+  return name != nullptr && error != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+inline CUresult cuGetErrorString(CUresult result, const char** text) {
+  const simulator::DriverError* error = simulator::driver_error(result);
+  if (text != nullptr) *text = error != nullptr ? error->text : nullptr;
+  return text != nullptr && error != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
 inline CUresult cuInit(unsigned int flags) {
   return flags == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

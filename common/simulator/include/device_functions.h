@@ -2,12 +2,17 @@
 // "C++ Language Extensions".)
 #pragma once
 
-#include <math.h>  // with it isnan() and others need no std::
 #include <time.h>
 
 #include <bit>
 #include <climits>
 #include <cmath>
+// With it isnan() and others need no std::. In C++20 lerp(), too, which CUDA does not declare: a
+// program may have its own.
+#define lerp fma
+#include <math.h>
+#undef lerp
+
 #include <cstdint>
 #include <cstring>
 #include <source_location>

@@ -21,7 +21,6 @@ constexpr Absent kHeaders[] = {
     {"cute/", "CUTLASS"},
     {"cutlass/", "CUTLASS"},
     {"curand", "cuRAND"},
-    {"cublasLt", "cuBLASLt"},
     {"cublasXt", "cuBLASXt"},
     {"cudnn", "cuDNN"},
     {"cufft", "cuFFT"},
@@ -36,20 +35,16 @@ constexpr Absent kHeaders[] = {
     {"nccl", "NCCL"},
     {"nvml", "NVML"},
     {"nvrtc", "NVRTC"},
-    {"nvToolsExt", "NVTX"},
-    {"nvtx3/", "NVTX"},
     {"texture_", kTextures},
     {"surface_", kTextures},
 };
 
 constexpr Absent kWords[] = {
     {"curand", "cuRAND"},
-    {"cublasLt", "cuBLASLt"},
     {"cudnn", "cuDNN"},
     {"cufft", "cuFFT"},
     {"cusparse", "cuSPARSE"},
     {"cusolver", "cuSOLVER"},
-    {"nvtx", "NVTX"},
     {"cudaGraph", kGraphs},
     {"cudaStreamBeginCapture", kGraphs},
     {"cudaTexture", kTextures},

@@ -1,6 +1,7 @@
-// translate IN.cu OUT.cpp: the build step that makes C++ of a .cu file (translate_source.hpp).
-// Beside OUT.cpp it leaves OUT.cpp.d, which tells a build tool the files that were read, and in
-// OUT.cpp.headers the headers that were translated.
+// translate IN.cu OUT.cpp [FOLDER…]: the build step that makes C++ of a .cu file
+// (translate_source.hpp). Beside OUT.cpp it leaves OUT.cpp.d, which tells a build tool the files
+// that were read, and in OUT.cpp.headers the headers that were translated. The folders are those of
+// -I.
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -28,14 +29,15 @@ std::string escaped(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::cerr << "usage: " << argv[0] << " IN.cu OUT.cpp\n";
+  if (argc < 3) {
+    std::cerr << "usage: " << argv[0] << " IN.cu OUT.cpp [FOLDER…]\n";
     return 2;
   }
   const std::string out_path = argv[2];
   try {
     const auto path = std::filesystem::absolute(argv[1]).lexically_normal();
-    const auto result = simulator::translate_file(path, out_path + ".headers");
+    const auto result =
+        simulator::translate_file(path, out_path + ".headers", {argv + 3, argv + argc});
     std::string dependencies = escaped(out_path) + ":";
     for (const auto& file : result.read) dependencies += " " + escaped(file.string());
     write(out_path + ".d", dependencies + "\n");

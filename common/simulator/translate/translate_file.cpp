@@ -21,7 +21,8 @@ std::string read_file(const fs::path& path) {
 
 class Files {
  public:
-  explicit Files(const fs::path& copies) : copies_(copies) {}
+  Files(const fs::path& copies, const std::vector<fs::path>& folders)
+      : copies_(copies), folders_(folders) {}
 
   TranslatedFile translate(const fs::path& path) {
     look_at(path);
@@ -49,10 +50,15 @@ class Files {
     size_t number = 0;  // in the name of its copy
   };
 
-  static fs::path find(const fs::path& from, const std::string& name) {
+  fs::path find(const fs::path& from, const std::string& name, bool is_quoted) const {
+    std::vector<fs::path> folders = folders_;
+    if (is_quoted) folders.insert(folders.begin(), from.parent_path());
     std::error_code error;
-    const fs::path found = fs::weakly_canonical(from.parent_path() / name, error);
-    return !error && fs::is_regular_file(found, error) ? found : fs::path();
+    for (const fs::path& folder : folders) {
+      const fs::path found = fs::weakly_canonical(folder / name, error);
+      if (!error && fs::is_regular_file(found, error)) return found;
+    }
+    return {};
   }
 
   void look_at(const fs::path& path) {
@@ -62,8 +68,9 @@ class Files {
     file.number = files_.size();
     file.source = read_file(path);
     const std::string text =
-        translate_source(file.source, path.string(), [&](const std::string& name) {
-          if (const fs::path found = find(path, name); !found.empty()) file.includes.insert(found);
+        translate_source(file.source, path.string(), [&](const std::string& name, bool quoted) {
+          const fs::path found = find(path, name, quoted);
+          if (!found.empty()) file.includes.insert(found);
           return "";
         });
     file.has_copy = text.substr(text.find('\n') + 1) != file.source;
@@ -76,8 +83,8 @@ class Files {
 
   /// An #include of a header without a copy gets its whole path: a copy stands elsewhere.
   std::string text_with_copies(const fs::path& path, const File& file) const {
-    return translate_source(file.source, path.string(), [&](const std::string& name) {
-      const fs::path found = find(path, name);
+    return translate_source(file.source, path.string(), [&](const std::string& name, bool quoted) {
+      const fs::path found = find(path, name, quoted);
       if (found.empty()) return found.string();
       const File& included = files_.at(found);
       return (included.has_copy ? copy_of(found, included) : found).string();
@@ -93,13 +100,15 @@ class Files {
   }
 
   const fs::path copies_;
+  const std::vector<fs::path> folders_;
   std::map<fs::path, File> files_;
 };
 
 }  // namespace
 
-TranslatedFile translate_file(const fs::path& path, const fs::path& copies) {
-  return Files(copies).translate(path);
+TranslatedFile translate_file(const fs::path& path, const fs::path& copies,
+                              const std::vector<fs::path>& folders) {
+  return Files(copies, folders).translate(path);
 }
 
 }  // namespace simulator

@@ -68,7 +68,7 @@ class Translator {
   void look_at_include(const Include& include, const Resolve& resolve) {
     const std::string_view absent = absent_header(include.name);
     const std::string found =
-        include.is_quoted && resolve ? resolve(std::string(include.name)) : std::string();
+        resolve ? resolve(std::string(include.name), include.is_quoted) : std::string();
     if (!found.empty())
       edits_[include.begin] = {include.end, "\"" + found + "\""};
     else if (!absent.empty() && !is_conditional(include.depth))

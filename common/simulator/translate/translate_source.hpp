@@ -29,8 +29,8 @@ struct TranslateError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The path to write in the place of what `#include "name"` names; "": leave it.
-using Resolve = std::function<std::string(const std::string& name)>;
+/// The path to write in the place of what `#include "name"`, or <name>, names; "": leave it.
+using Resolve = std::function<std::string(const std::string& name, bool is_quoted)>;
 
 /// The C++ for `source`. Its first line is `#line 1 "path"`, so that compilers and debuggers show
 /// the .cu file; each line of the source then gives one line. Comments and literals are not

@@ -18,7 +18,7 @@ struct cudaDeviceProp {
   int regsPerBlock, regsPerMultiprocessor, warpSize;
   int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
   int major, minor, multiProcessorCount, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor;
-  int l2CacheSize, persistingL2CacheMaxSize, memoryBusWidth;
+  int l2CacheSize, persistingL2CacheMaxSize, accessPolicyMaxWindowSize, memoryBusWidth;
   int clockRate, memoryClockRate;  // kHz; CUDA 13 has them as attributes only
   int asyncEngineCount, deviceOverlap, concurrentKernels, kernelExecTimeoutEnabled, computeMode;
   int integrated, canMapHostMemory, unifiedAddressing, ECCEnabled, tccDriver, isMultiGpuBoard;
@@ -80,6 +80,7 @@ enum cudaDeviceAttr {
   cudaDevAttrDirectManagedMemAccessFromHost = 101,
   cudaDevAttrMaxBlocksPerMultiprocessor = 106,
   cudaDevAttrMaxPersistingL2CacheSize = 108,
+  cudaDevAttrMaxAccessPolicyWindowSize = 109,
   cudaDevAttrReservedSharedMemoryPerBlock = 111,
   cudaDevAttrMemoryPoolsSupported = 115,
   cudaDevAttrClusterLaunch = 120,

@@ -32,6 +32,7 @@ enum cudaError {
   cudaErrorLaunchOutOfResources = 701,
   cudaErrorLaunchTimeout = 702,
   cudaErrorPeerAccessAlreadyEnabled = 704,
+  cudaErrorPeerAccessNotEnabled = 705,
   cudaErrorAssert = 710,
   cudaErrorHostMemoryAlreadyRegistered = 712,
   cudaErrorHostMemoryNotRegistered = 713,
@@ -89,6 +90,10 @@ struct cudaFuncAttributes {
 #define cudaHostAllocWriteCombined 0x04
 #define cudaMemAttachGlobal 0x01
 #define cudaMemAttachHost 0x02
+#define cudaMemAttachSingle 0x04
+// Of the calls' declarations on Windows; nothing elsewhere.
+#define CUDARTAPI
+#define CUDART_CB
 
 // Errors
 cudaError_t cudaGetLastError();
@@ -222,12 +227,26 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*ke
       blocks, reinterpret_cast<const void*>(kernel), block_size, dynamic_shared);
 }
 
-// A launch with attributes: the size of a cluster, for cudaLaunchKernelEx (launch_site.h).
+// A launch with attributes: the size of a cluster, for cudaLaunchKernelEx (launch_site.h); of a
+// stream, what the L2 cache should keep, which is a hint (runtime_settings.h).
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeAccessPolicyWindow = 1,
   cudaLaunchAttributeClusterDimension = 4,
 };
+enum cudaAccessProperty {
+  cudaAccessPropertyNormal = 0,
+  cudaAccessPropertyStreaming = 1,
+  cudaAccessPropertyPersisting = 2,
+};
+struct cudaAccessPolicyWindow {
+  void* base_ptr;
+  size_t num_bytes;
+  float hitRatio;
+  cudaAccessProperty hitProp, missProp;
+};
 union cudaLaunchAttributeValue {
+  cudaAccessPolicyWindow accessPolicyWindow;
   struct {
     unsigned x, y, z;
   } clusterDim;

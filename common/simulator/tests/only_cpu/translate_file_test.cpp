@@ -24,8 +24,8 @@ struct Folder {
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(path / name) << text;
   }
-  simulator::TranslatedFile translate() const {
-    return simulator::translate_file(path / "main.cu", path / "copies");
+  simulator::TranslatedFile translate(const std::vector<fs::path>& folders = {}) const {
+    return simulator::translate_file(path / "main.cu", path / "copies", folders);
   }
 };
 
@@ -81,6 +81,24 @@ TEST_CASE("headers: what includes a translated one is translated, too", "[transl
   CHECK(included(outer, "plain.h") == folder.path / "plain.h");
   CHECK(included(inner, "outer.h") == included(result.text, "outer.h"));
   CHECK(result.read.size() == 5);
+}
+
+TEST_CASE("headers: those in a folder of -I are found in the order that a compiler has",
+          "[translate]") {
+  const Folder folder;
+  fs::create_directories(folder.path / "far");
+  folder.write("main.cu", "#include <launches.h>\n#include \"both.h\"\n#include <both.h>\n");
+  folder.write("both.h", "int beside;\n" + kKernel);
+  folder.write("sub/both.h", "int in_sub;\n" + kKernel);
+  folder.write("far/both.h", "int in_far;\n" + kKernel);
+  folder.write("far/launches.h", kKernel);
+  const auto result = folder.translate({folder.path / "sub", folder.path / "far"});
+  CHECK_THAT(text_of(included(result.text, "launches.h")), ContainsSubstring("launch_site(\"k\""));
+  CHECK_THAT(text_of(included(result.text, "both.h")), ContainsSubstring("int beside"));
+  const size_t last = result.text.rfind("#include ");
+  CHECK_THAT(text_of(included(result.text.substr(last), "both.h")),
+             ContainsSubstring("int in_sub"));
+  CHECK(result.read.size() == 4);  // far/both.h is hidden
 }
 
 TEST_CASE("headers: a mistake in one is told with its name", "[translate]") {

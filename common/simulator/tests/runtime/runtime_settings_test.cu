@@ -203,3 +203,27 @@ TEST_CASE("more of the device's properties", "[runtime]") {
   CHECK(attribute(cudaDevAttrGlobalMemoryBusWidth) == properties.memoryBusWidth);
   CHECK(attribute(cudaDevAttrManagedMemory) == properties.managedMemory);
 }
+
+TEST_CASE("what a stream alone uses, and what the L2 cache should keep, are hints", "[runtime]") {
+  cudaStream_t stream;
+  CUDA_CHECK(cudaStreamCreate(&stream));
+  float* managed = nullptr;
+  CUDA_CHECK(cudaMallocManaged(&managed, 1024));
+  CUDA_CHECK(cudaStreamAttachMemAsync(stream, managed, 0, cudaMemAttachHost));
+  CUDA_CHECK(cudaStreamAttachMemAsync(stream, managed));
+  CUDA_CHECK(cudaStreamSynchronize(stream));
+  CHECK(cudaStreamAttachMemAsync(nullptr, managed, 0, cudaMemAttachSingle) ==
+        cudaErrorInvalidValue);
+  CHECK(last_error_is(cudaErrorInvalidValue));
+
+  cudaStreamAttrValue value = {};
+  value.accessPolicyWindow.base_ptr = managed;
+  value.accessPolicyWindow.num_bytes = 1024;
+  value.accessPolicyWindow.hitRatio = 0.5f;
+  value.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
+  value.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
+  CUDA_CHECK(cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &value));
+  CUDA_CHECK(cudaCtxResetPersistingL2Cache());
+  CUDA_CHECK(cudaFree(managed));
+  CUDA_CHECK(cudaStreamDestroy(stream));
+}

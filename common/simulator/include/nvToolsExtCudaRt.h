@@ -1,0 +1,4 @@
+// NVTX's name before its third edition.
+#pragma once
+
+#include "nvtx3/nvToolsExtCudaRt.h"
