@@ -155,12 +155,12 @@ std::vector<Asked> tensor_cores_asks(const Search& s, const float* A, const floa
        .stores = 32 * ceil_div(D, 16) * (128 * ceil_div(M, 128) + 256 * ceil_div(N, 256))});
   asked.push_back(
       {.kernel = "half_minima_kernel",
-       .loads = 12288 * (ceil_div(D, 16) * ceil_div(M, 128) * ceil_div(N, 256) + 4 * blocks) +
+       .loads = 12288 * (ceil_div(D, 16) * ceil_div(M, 128) * ceil_div(N, 256) + 3 * blocks) +
                 64 * N * ceil_div(M, 128) + 2048 * blocks,
        .stores = 16 * M * ceil_div(N, 256)});
   asked.push_back(
       {.kernel = "half_candidates_kernel",
-       .loads = 12288 * (ceil_div(D, 16) * ceil_div(M, 128) * ceil_div(N, 256) + 4 * blocks) +
+       .loads = 12288 * (ceil_div(D, 16) * ceil_div(M, 128) * ceil_div(N, 256) + 3 * blocks) +
                 64 * N * ceil_div(M, 128) + 8192 * ceil_div(M, 128) * ceil_div(N, 256) +
                 2048 * blocks,
        .stores = 4 * kept});

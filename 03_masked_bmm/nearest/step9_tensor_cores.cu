@@ -3,10 +3,10 @@
 // FLOP            4·M·N·D for the products, 3·M·c·D in double for c candidates a row
 // global memory   as in step 8, and fragments: 2 bytes for each element of A and B, padded
 // asked for by half_minima_kernel
-//                 loads 12288·(⌈D/16⌉·⌈M/128⌉·⌈N/256⌉ + 4·blocks) + 64·N·⌈M/128⌉ +
+//                 loads 12288·(⌈D/16⌉·⌈M/128⌉·⌈N/256⌉ + 3·blocks) + 64·N·⌈M/128⌉ +
 //                 2048·blocks bytes, stores 16·M·⌈N/256⌉ bytes
 // asked for by half_candidates_kernel
-//                 loads 12288·(⌈D/16⌉·⌈M/128⌉·⌈N/256⌉ + 4·blocks) + 64·N·⌈M/128⌉ +
+//                 loads 12288·(⌈D/16⌉·⌈M/128⌉·⌈N/256⌉ + 3·blocks) + 64·N·⌈M/128⌉ +
 //                 8192·⌈M/128⌉·⌈N/256⌉ + 2048·blocks bytes, stores 4·kept bytes
 // shared memory   60 KB a block: four pieces of 12 KB, and 12 KB for candidates that wait
 // block           256 threads, one block a multiprocessor
