@@ -16,9 +16,13 @@
 namespace tutorial::masked_bmm::nearest {
 namespace {
 
+/// Counts up with the value, which is not NaN.
+__device__ unsigned bits_of(float value) {
+  return static_cast<unsigned>(key_of(value, 0) >> 32);
+}
+
 struct Limits {
-  const float* A;          // (M, D)
-  const unsigned* minima;  // (M, groups)
+  const float *A, *minima;  // (M, D); (M, groups)
   int64_t M, D, groups;
   int k;
   const unsigned *about_points, *about_queries;  // these, if the product is of fp16
@@ -39,15 +43,14 @@ __global__ void __launch_bounds__(WARP* WARPS) limits_kernel(Limits p) {
     return;
   }
   // Bit by bit: the largest number that fewer than k of the minima's bits are below.
-  const unsigned* const minima = p.minima + row * p.groups;
+  const float* const minima = p.minima + row * p.groups;
   unsigned kth = 0;
   for (unsigned bit = 1u << 31; bit != 0; bit /= 2) {
     int below = 0;
-#pragma unroll 8
-    for (int64_t group = lane; group < p.groups; group += WARP)
-      below += minima[group] < (kth | bit);
-    for (int offset = 16; offset > 0; offset /= 2)
-      below += __shfl_xor_sync(0xffffffffu, below, offset);
+    for (int64_t first = 0; first < p.groups; first += WARP) {
+      const bool is_below = first + lane < p.groups && bits_of(minima[first + lane]) < (kth | bit);
+      below += __popc(__ballot_sync(0xffffffffu, is_below));
+    }
     if (below < p.k) kth |= bit;
   }
   const double norm = norm_of(p.A + row * p.D, p.D);

@@ -56,9 +56,9 @@ __device__ float smallest_of(Sums& sum, int r) {
   return least;
 }
 
-/// The smallest of each GROUP points, ∞ where none is left, as in a key: minima is (M, groups).
+/// The smallest of each GROUP points, ∞ where none is left: minima is (M, groups).
 __global__ void __launch_bounds__(THREADS)
-    half_minima_kernel(Packed packed, Points points, unsigned* minima, int64_t M) {
+    half_minima_kernel(Packed packed, Points points, float* minima, int64_t M) {
   extern __shared__ float4 memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(THREADS)
       for (int other = 1; other <= 2; other *= 2)          // the lanes of the same row
         least = fminf(least, __shfl_xor_sync(0xffffffffu, least, other));
       const int64_t row = share.first_row() + tensor_row_of(r);
-      if (lane % 4 == 0 && row < M) minima[row * packed.groups() + group] = bits_of(least);
+      if (lane % 4 == 0 && row < M) minima[row * packed.groups() + group] = least;
     }
   }
 }
