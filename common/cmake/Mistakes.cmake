@@ -13,20 +13,12 @@ set(of_mistakes -w -g1)
 tutorial_headers(mistakes_headers LIBRARIES tutorial_common OPTIONS ${tutorial_kernel_options} ${of_mistakes}
   HEADERS ${of_kernels})
 
-# Adds `target`: the mistake `name` of the file `list`, which changes the files ARGN of `ladder`, each by its
-# path in the chapter, `root`. Only they are compiled, from copies in `folder`: the linker takes the tests' object
-# files as they are, and from the ladder's library only what these objects do not define.
-function(tutorial_mistake_program target ladder root list name folder)
-  list(TRANSFORM ARGN PREPEND "${folder}/" OUTPUT_VARIABLE changed)
-  list(TRANSFORM ARGN PREPEND "${root}/" OUTPUT_VARIABLE originals)
-  add_custom_command(
-    OUTPUT ${changed}
-    COMMAND "${Python3_EXECUTABLE}" "${mistakes_program}" apply "${list}" ${name} "${folder}"
-    DEPENDS "${list}" ${originals} "${mistakes_program}"
-    COMMENT "Making the mistake ${target}"
-    VERBATIM)
-
+# Adds `target`: the ladder's tests with the files ARGN of `ladder`, each by its path in the chapter, `root`, in place of
+# the originals. Only they are compiled, from copies in `folder`: the linker takes the tests' object files as they
+# are, and from the ladder's library only what these objects do not define.
+function(tutorial_changed_program target ladder root folder)
   add_executable(${target} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${ladder}_tests>)
+  list(TRANSFORM ARGN PREPEND "${folder}/" OUTPUT_VARIABLE changed)
   foreach(source IN LISTS changed)
     if(source MATCHES "\\.cu$")
       get_filename_component(parent "${source}" DIRECTORY)
@@ -43,6 +35,19 @@ function(tutorial_mistake_program target ladder root list name folder)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${folder}" OUTPUT_NAME tests)
   target_include_directories(${target} BEFORE PRIVATE "${folder}" "${root}")
   target_link_libraries(${target} PRIVATE ${tutorial_fast_linker} $<TARGET_PROPERTY:${ladder}_tests,LINK_LIBRARIES>)
+endfunction()
+
+# The same of the mistake `name` of the file `list`, which mistakes.py writes into `folder`.
+function(tutorial_mistake_program target ladder root list name folder)
+  list(TRANSFORM ARGN PREPEND "${folder}/" OUTPUT_VARIABLE changed)
+  list(TRANSFORM ARGN PREPEND "${root}/" OUTPUT_VARIABLE originals)
+  add_custom_command(
+    OUTPUT ${changed}
+    COMMAND "${Python3_EXECUTABLE}" "${mistakes_program}" apply "${list}" ${name} "${folder}"
+    DEPENDS "${list}" ${originals} "${mistakes_program}"
+    COMMENT "Making the mistake ${target}"
+    VERBATIM)
+  tutorial_changed_program(${target} ${ladder} "${root}" "${folder}" ${ARGN})
   add_dependencies(${ladder}_mistakes ${target})
 endfunction()
 
