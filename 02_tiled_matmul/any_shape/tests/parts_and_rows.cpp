@@ -241,6 +241,18 @@ TEST_CASE("short_k is right up to 96 elements of K, and where rows begin anywher
   }
 }
 
+TEST_CASE("short_k stores 16 bytes where rows are aligned", "[counts]") {
+  if (device_has_clock()) SKIP("only the simulator counts what a kernel asks for");
+  const Step<Launcher> step = step_of(&short_k);
+  const DeviceBuffer<float> a(make_values({64, 5}, Init::normal, 1));
+  const DeviceBuffer<float> b(make_values({5, 64}, Init::normal, 2));
+  DeviceBuffer<float> c(64 * 64);
+  const Counts counts = counts_of([&] {
+    step.launch({64, 64, 5}, a.data(), b.data(), c.data(), {}, nullptr);
+  });
+  CHECK(counts.stores.requests == 64 * 64 / (32 * 4));  // each a warp's, four floats a lane
+}
+
 TEST_CASE("split_k and few_rows do without parts where the workspace is too small for them") {
   for (Launcher* launch : {&split_k, &few_rows}) {
     const Step<Launcher> step = step_of(launch);
