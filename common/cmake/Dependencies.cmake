@@ -52,13 +52,13 @@ if(DEFINED catch2_SOURCE_DIR AND EXISTS "${catch2_SOURCE_DIR}/extras")
   list(APPEND CMAKE_MODULE_PATH "${catch2_SOURCE_DIR}/extras")
 endif()
 include(Catch)
-find_package(Python3 3.10 QUIET COMPONENTS Interpreter)  # the scripts in common/tools
+find_package(Python3 3.9 QUIET COMPONENTS Interpreter)  # the scripts in common/tools
 if(NOT Python3_FOUND)
   set(python "it was not found")
   if(Python3_VERSION)
     set(python "${Python3_EXECUTABLE} is ${Python3_VERSION}")
   endif()
-  message(FATAL_ERROR "Python 3.10 or newer is needed, and ${python}. docs/setup.md lists the packages.")
+  message(FATAL_ERROR "Python 3.9 or newer is needed, and ${python}. docs/setup.md lists the packages.")
 endif()
 
 if(TUTORIAL_BACKEND STREQUAL "gpu")

@@ -75,7 +75,7 @@ foreach(linker IN ITEMS gold lld)
   endif()
 endforeach()
 
-function(tutorial_translate source folder result)  # and the folders in which headers are translated, too
+function(tutorial_translate source folder result)  # and more for the translator: the folders of -I, --set=N=64
   get_filename_component(source "${source}" ABSOLUTE)
   get_filename_component(name "${source}" NAME)
   set(translated "${folder}/${name}.cpp")
@@ -128,10 +128,12 @@ endif()
 #   add_subdirectory(path/to/the/tutorial tutorial EXCLUDE_FROM_ALL)
 #   tutorial_program(mine mine.cu more.cpp INCLUDE include OPTIONS -DN=64)
 #
+# With SET N=64 the file's own `#define N …` or `int N = …` gets this value, on the CPU.
 # INCLUDE: whole paths of folders with headers. (Those that target_include_directories() names are found, too, but not
 # translated.)
 function(tutorial_program target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "INCLUDE;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "INCLUDE;OPTIONS;SET")
+  list(TRANSFORM arg_SET PREPEND "--set=")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/${target}.translated")
   set(number 0)
   add_executable(${target})
@@ -140,13 +142,21 @@ function(tutorial_program target)
     if(TUTORIAL_BACKEND STREQUAL "cpu" AND source MATCHES "\\.cu$")
       math(EXPR number "${number} + 1")  # two files may have one name
       file(MAKE_DIRECTORY "${folder}/${number}")
-      tutorial_translate("${source}" "${folder}/${number}" source ${arg_INCLUDE})
+      tutorial_translate("${source}" "${folder}/${number}" source ${arg_INCLUDE} ${arg_SET})
     endif()
     target_sources(${target} PRIVATE "${source}")
   endforeach()
   set_target_properties(${target} PROPERTIES CXX_STANDARD 20 CXX_EXTENSIONS ON)  # nvcc, too, has GNU's extensions
   target_include_directories(${target} PRIVATE ${arg_INCLUDE} "${TUTORIAL_ROOT}")
-  target_compile_options(${target} PRIVATE ${arg_OPTIONS})
+  foreach(option IN LISTS arg_OPTIONS)
+    if(option STREQUAL "-fopenmp")  # of the host's compiler
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>
+        $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fopenmp>)
+      target_link_options(${target} PRIVATE -fopenmp)
+    else()
+      target_compile_options(${target} PRIVATE "${option}")
+    endif()
+  endforeach()
   if(TUTORIAL_BACKEND STREQUAL "cpu")
     target_link_libraries(${target} PRIVATE simulator simulator_program)
     # nvcc compiles for C++17, in which `volatile` is not frowned upon yet.

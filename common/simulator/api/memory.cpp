@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/simulator/check/coverage.hpp"
 #include "common/simulator/device/device.hpp"
 #include "common/simulator/device/plan.hpp"
 #include "common/simulator/device/shadow.hpp"
@@ -44,6 +45,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 }
 cudaError_t cudaFree(void* pointer) {
   host_waits_for_all();
+  look_at_coverage(find_allocation(pointer));
   if (pointer == nullptr || release_device_memory(pointer)) return cudaSuccess;
   return done(cudaErrorInvalidValue);
 }
@@ -53,6 +55,7 @@ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
   if (pointer == nullptr) return cudaSuccess;
   const Allocation all = whole_allocation(pointer);
+  look_at_coverage(find_allocation(pointer));
   host_operation_writes(begin_operation("cudaFreeAsync", stream), pointer, all.bytes);
   return done(release_device_memory(pointer) ? cudaSuccess : cudaErrorInvalidValue);
 }

@@ -16,6 +16,7 @@ namespace {
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local bool of_launch = false;                  // that error
 std::atomic<cudaError_t> kernel_fault = cudaSuccess;  // whichever host thread launched it
+thread_local NotAsked not_asked;
 
 cudaError_t done(cudaError_t error) {
   if (error != cudaSuccess) set_last_error(error);
@@ -94,6 +95,12 @@ void set_last_error(cudaError_t error, bool of_a_launch) {
   last_error = error;
   of_launch = of_a_launch;
 }
+void note_launch(const std::source_location& where) {
+  if (not_asked.launches++ == 0) not_asked.first = where;
+}
+NotAsked launches_not_asked() {
+  return not_asked;
+}
 bool last_error_is_of_a_launch() {
   return of_launch;
 }
@@ -149,12 +156,14 @@ using namespace simulator;
 // A kernel's fault is forgotten once it was told; on a GPU it stays until the process ends. So one
 // wrong kernel does not hide what the next one does.
 cudaError_t cudaGetLastError() {
+  not_asked = {};
   const cudaError_t fault = kernel_fault.exchange(cudaSuccess);
   const cudaError_t error = last_error != cudaSuccess ? last_error : fault;
   last_error = cudaSuccess;
   return error;
 }
 cudaError_t cudaPeekAtLastError() {
+  not_asked = {};
   return last_error != cudaSuccess ? last_error : kernel_fault.load();
 }
 const char* cudaGetErrorName(cudaError_t error) {
@@ -167,6 +176,7 @@ const char* cudaGetErrorString(cudaError_t error) {
 cudaError_t cudaDeviceReset() {
   last_error = cudaSuccess;
   kernel_fault = cudaSuccess;
+  forget_live_allocations();
   return cudaSuccess;
 }
 

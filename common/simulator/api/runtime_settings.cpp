@@ -209,7 +209,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 cudaError_t simulator_no_cooperative_launch() {
   publish(
       "launch: a grid whose blocks wait for each other (cudaLaunchCooperativeKernel) is not on "
-      "the CPU backend: docs/try.md lists what is\n",
+      "the CPU backend: make two launches of it (docs/try.md lists what is)\n",
       cudaErrorNotSupported);
   return done(cudaErrorNotSupported);
 }

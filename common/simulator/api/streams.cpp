@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "common/simulator/device/device.hpp"
+#include "common/simulator/device/running_block.hpp"
 #include "common/simulator/device/stream_order.hpp"
 
 struct CUevent_st {
@@ -32,6 +33,11 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  if (current_block() != nullptr)
+    throw Fault(
+        cudaErrorNotSupported,
+        "cudaStreamCreateWithFlags in a kernel\n  the CPU backend has no dynamic parallelism: "
+        "launch from the host\n");
   if (stream == nullptr) return refused(cudaErrorInvalidValue);
   *stream = new_stream(flags != cudaStreamNonBlocking);
   return cudaSuccess;

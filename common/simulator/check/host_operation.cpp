@@ -97,10 +97,14 @@ void host_access(const void* address, const void* instruction) {
   static std::set<const void*> told;
   const std::lock_guard lock(mutex);
   if (!told.insert(instruction).second) return;
+  const bool is_kernel = is_remembered(function_name(instruction));
   publish("bounds in host code  " +
               source_line_with_text(static_cast<const char*>(instruction) - 1) +
-              "\n  global memory in host code; with a GPU the program would crash here\n"
-              "  likely: a cudaMemcpy to the host is missing\n",
+              (is_kernel
+                   ? "\n  this is a kernel, which was called like a function, by a pointer: on "
+                     "a GPU it would not run\n  likely: <<<grid, block>>> is missing at the call\n"
+                   : "\n  global memory in host code; with a GPU the program would crash here\n"
+                     "  likely: a cudaMemcpy to the host is missing\n"),
           cudaErrorIllegalAddress);
 }
 

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <span>
+#include <vector>
 
 #include "common/simulator/world/pages.hpp"
 #include "simulator/runtime_api.h"
@@ -78,6 +80,10 @@ void pin(void* memory, size_t bytes);
 bool unpin(const void* memory);
 /// A __device__ variable whose address the program has asked for: like global memory for a copy.
 bool is_symbol(const void* pointer, size_t bytes);
+/// What was never freed: the allocations in the order of their addresses.
+std::vector<Allocation> live_allocations();
+/// cudaDeviceReset() has freed them all: they are no longer among the live ones.
+void forget_live_allocations();
 /// Addresses that were given out while launches were planned, and are free now, are given out
 /// again.
 void forget_planned_memory();
@@ -104,5 +110,15 @@ unsigned most_blocks_of_cluster(const void* kernel);
 void forget_allowances();
 /// Those that were not refused.
 unsigned launches_made();
+/// Launches by <<<…>>> since cudaGetLastError() or cudaPeekAtLastError() was called, and where the
+/// first of them is.
+struct NotAsked {
+  unsigned launches = 0;
+  std::source_location first = {};
+};
+NotAsked launches_not_asked();
+/// A note on stderr where the program has run for so long.
+void tell_when_slow(double seconds);
+void note_launch(const std::source_location& where);
 
 }  // namespace simulator

@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "common/simulator/device/device.hpp"
 #include "common/simulator/device/environment.hpp"
@@ -130,6 +131,18 @@ class DeviceMemory {
     return room();
   }
 
+  std::vector<Allocation> live() {
+    const std::lock_guard lock(mutex_);
+    std::vector<Allocation> list;
+    for (const auto& [begin, block] : live_)
+      if (!block.was_reset) list.push_back(block.elements);
+    return list;
+  }
+  void forget_live() {
+    const std::lock_guard lock(mutex_);
+    for (auto& [begin, block] : live_) block.was_reset = true;
+  }
+
  private:
   size_t room() const {
     const size_t all = is_planning() ? kDeviceSpan : device_memory_size();
@@ -142,6 +155,7 @@ class DeviceMemory {
     size_t page_bytes;
     Allocation elements;
     bool host_may_use = false;
+    bool was_reset = false;  // by cudaDeviceReset()
     uintptr_t begin() const { return first_page + page_bytes - round_up(bytes, kAlignment); }
   };
   using Blocks = std::map<uintptr_t, Block>;
@@ -171,7 +185,7 @@ class DeviceMemory {
 };
 
 DeviceMemory& memory() {
-  static DeviceMemory the_memory;
+  static DeviceMemory& the_memory = *new DeviceMemory;  // a program's last words still look at it
   return the_memory;
 }
 
@@ -231,6 +245,13 @@ bool is_pinned(const void* address) {
 
 void forget_planned_memory() {
   memory().forget_planned();
+}
+
+std::vector<Allocation> live_allocations() {
+  return memory().live();
+}
+void forget_live_allocations() {
+  memory().forget_live();
 }
 
 void* allocate_device_memory(size_t bytes, uint32_t made_by) {

@@ -26,7 +26,7 @@ std::vector<Stream> streams(1);  // the first is the default stream
 Clock host;                      // what the host has waited for
 uint32_t operations = 0;
 std::deque<std::pair<uint32_t, uint32_t>> ended;  // of each operation: stream, number in it
-std::deque<Operation> remembered;
+std::deque<Operation>& remembered = *new std::deque<Operation>;  // also for a program's last words
 std::atomic<bool> has_more = false;
 
 void join(Clock& clock, const Clock& other) {
@@ -92,6 +92,13 @@ Operation find_operation(uint32_t number) {
   const std::lock_guard lock(mutex);
   const uint32_t oldest = operations - static_cast<uint32_t>(remembered.size()) + 1;
   return number < oldest || number > operations ? Operation{} : remembered[number - oldest];
+}
+
+bool is_remembered(const std::string& what) {
+  const std::lock_guard lock(mutex);
+  for (const Operation& operation : remembered)
+    if (operation.what == what) return true;
+  return false;
 }
 
 bool has_streams() {

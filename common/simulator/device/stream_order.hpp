@@ -35,6 +35,8 @@ Operation begin_operation(const std::string& what, cudaStream_t stream, dim3 gri
 bool is_ordered(uint32_t number, const Operation& now);
 /// What is remembered of an operation: of the last few thousand.
 Operation find_operation(uint32_t number);
+/// Was there one of this name, among those that are remembered?
+bool is_remembered(const std::string& what);
 /// False as long as there is only the default stream: then everything is in order.
 bool has_streams();
 

@@ -92,9 +92,13 @@ class grid_group {
   }
   __attribute__((
       error("a barrier of the whole grid (this_grid().sync()) is not on the CPU backend: "
-            "docs/try.md lists what is"))) void
+            "make two launches of it (docs/try.md lists what is)"))) void
   sync() const;
 };
+__attribute__((
+    error("a barrier of the whole grid (sync(this_grid())) is not on the CPU backend: make two "
+          "launches of it (docs/try.md lists what is)"))) void
+sync(const grid_group&);
 inline grid_group this_grid() {
   return {};
 }

@@ -8,6 +8,8 @@
 #define CUBLAS_V2_H_  // the library's guards, which public code asks for
 #define CUBLAS_API_H_
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <library_types.h>
 
@@ -133,3 +135,17 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t tran
                                    cublasGemmAlgo_t algo);
 
 }  // extern "C"
+
+/// As before CUDA 11: the type in which the products are added up, by its name as an element.
+inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
+                                   cublasOperation_t transb, int m, int n, int k, const void* alpha,
+                                   const void* A, cudaDataType Atype, int lda, const void* B,
+                                   cudaDataType Btype, int ldb, const void* beta, void* C,
+                                   cudaDataType Ctype, int ldc, cudaDataType computeType,
+                                   cublasGemmAlgo_t algo) {
+  const cublasComputeType_t compute = computeType == CUDA_R_32F   ? CUBLAS_COMPUTE_32F
+                                      : computeType == CUDA_R_16F ? CUBLAS_COMPUTE_16F
+                                                                  : CUBLAS_COMPUTE_64F;
+  return cublasGemmEx(handle, transa, transb, m, n, k, alpha, A, Atype, lda, B, Btype, ldb, beta, C,
+                      Ctype, ldc, compute, algo);
+}

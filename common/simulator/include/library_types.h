@@ -7,3 +7,4 @@ typedef enum cudaDataType_t {
   CUDA_R_16F = 2,
   CUDA_R_16BF = 14,
 } cudaDataType;
+typedef cudaDataType cublasDataType_t;  // its old name

@@ -1,6 +1,8 @@
 // Launches: CUDA's limits, and the grid's blocks spread over the cores.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,6 +26,26 @@ int64_t count(const dim3& size) {
 
 std::atomic<uint32_t> launches = 0;
 
+using Time = std::chrono::steady_clock;
+const Time::time_point begun = Time::now();
+double seconds_of_silence = 0;  // 0: for ever
+std::mutex silence_mutex;
+
+/// Once, so that a learner who waits knows what for.
+void tell_if_slow(const Launch& launch, int64_t blocks_begun) {
+  const std::lock_guard lock(silence_mutex);
+  if (seconds_of_silence == 0 ||
+      std::chrono::duration<double>(Time::now() - begun).count() < seconds_of_silence)
+    return;
+  std::fprintf(
+      stderr,
+      "note: after %.0f s launch %u, of %s, has begun %lld of its %lld blocks. A simulator is "
+      "slow: make the sizes smaller, and benchmarks shorter\n",
+      seconds_of_silence, static_cast<unsigned>(launches), launch.kernel,
+      static_cast<long long>(blocks_begun), static_cast<long long>(count(launch.grid)));
+  seconds_of_silence = 0;
+}
+
 /// What a grid ends with, and the report.
 using Outcome = std::pair<cudaError_t, std::string>;
 
@@ -36,9 +58,10 @@ class Pool {
     const uint64_t before = accesses();
     std::optional<double> limit;  // asked for only where a launch takes its time
     threads_.run(kLookEvery, [&] {
-      if (!checks_are_on()) return;
       const SimulatorScope scope;  // a page has but the thread that runs the kernel
       const std::lock_guard lock(mutex_);
+      tell_if_slow(grid.launch, std::min<int64_t>(next_block_, blocks_) * cluster_blocks_);
+      if (!checks_are_on()) return;
       double seconds = 0;
       for (size_t i = 0; i < threads_.size(); ++i) {
         const double time = threads_.processor_time(i);
@@ -277,6 +300,9 @@ Outcome run(Grid& grid) {
 
 }  // namespace
 
+void tell_when_slow(double seconds) {
+  seconds_of_silence = seconds;
+}
 unsigned launches_made() {
   return launches;
 }
@@ -285,15 +311,18 @@ void launch(const Launch& launch, void (*call)(const void*), const void* context
             size_t context_bytes) {
   if (current_block() != nullptr)
     throw Fault(cudaErrorNotSupported, "launch of " + std::string(launch.kernel) +
-                                           " in a kernel: the tutorial's kernels cannot launch "
-                                           "kernels\n");
+                                           " in a kernel  " + file_line(launch.where) +
+                                           "\n  the CPU backend has no dynamic parallelism: launch "
+                                           "from the host\n");
   Grid grid{launch, call, context, context_bytes, nullptr, thread_order()};
+  if (launch.where.line() != 0) note_launch(launch.where);
   if (!may_run(grid)) return;
   if (is_planning()) return plan_launch(grid.launch);
   const Operation operation =
       begin_operation(launch.kernel, launch.stream, launch.grid, launch.block);
   grid.operation = &operation;
   ++launches;
+  tell_if_slow(launch, 0);
   Outcome outcome = run(grid);
   if (was_in_other_clusters(grid)) {
     if (!may_run(grid)) {

@@ -1,4 +1,4 @@
-// translate IN.cu OUT.cpp [FOLDER…]: the build step that makes C++ of a .cu file
+// translate IN.cu OUT.cpp [FOLDER | --set=NAME=VALUE]…: the build step that makes C++ of a .cu file
 // (translate_source.hpp). Beside OUT.cpp it leaves OUT.cpp.d, which tells a build tool the files
 // that were read, and in OUT.cpp.headers the headers that were translated. The folders are those of
 // -I.
@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "common/simulator/translate/translate_file.hpp"
 
@@ -30,14 +31,22 @@ std::string escaped(const std::string& path) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::cerr << "usage: " << argv[0] << " IN.cu OUT.cpp [FOLDER…]\n";
+    std::cerr << "usage: " << argv[0] << " IN.cu OUT.cpp [FOLDER | --set=NAME=VALUE]…\n";
     return 2;
   }
   const std::string out_path = argv[2];
   try {
     const auto path = std::filesystem::absolute(argv[1]).lexically_normal();
-    const auto result =
-        simulator::translate_file(path, out_path + ".headers", {argv + 3, argv + argc});
+    std::vector<std::filesystem::path> folders;
+    simulator::Settings settings;
+    for (const std::string& word : std::vector<std::string>(argv + 3, argv + argc)) {
+      const size_t name = word.starts_with("--set=") ? 6 : 0, equals = word.find('=', name);
+      if (name == 0)
+        folders.push_back(word);
+      else
+        settings[word.substr(name, equals - name)] = word.substr(equals + 1);
+    }
+    const auto result = simulator::translate_file(path, out_path + ".headers", folders, settings);
     std::string dependencies = escaped(out_path) + ":";
     for (const auto& file : result.read) dependencies += " " + escaped(file.string());
     write(out_path + ".d", dependencies + "\n");

@@ -21,8 +21,8 @@ std::string read_file(const fs::path& path) {
 
 class Files {
  public:
-  Files(const fs::path& copies, const std::vector<fs::path>& folders)
-      : copies_(copies), folders_(folders) {}
+  Files(const fs::path& copies, const std::vector<fs::path>& folders, const Settings& settings)
+      : copies_(copies), folders_(folders), settings_(settings) {}
 
   TranslatedFile translate(const fs::path& path) {
     look_at(path);
@@ -67,12 +67,12 @@ class Files {
     File& file = entry->second;
     file.number = files_.size();
     file.source = read_file(path);
-    const std::string text =
-        translate_source(file.source, path.string(), [&](const std::string& name, bool quoted) {
-          const fs::path found = find(path, name, quoted);
-          if (!found.empty()) file.includes.insert(found);
-          return "";
-        });
+    const auto look = [&](const std::string& name, bool quoted) {
+      const fs::path found = find(path, name, quoted);
+      if (!found.empty()) file.includes.insert(found);
+      return "";
+    };
+    const std::string text = translate_source(file.source, path.string(), look, settings_);
     file.has_copy = text.substr(text.find('\n') + 1) != file.source;
     for (const fs::path& included : file.includes) look_at(included);
   }
@@ -83,12 +83,13 @@ class Files {
 
   /// An #include of a header without a copy gets its whole path: a copy stands elsewhere.
   std::string text_with_copies(const fs::path& path, const File& file) const {
-    return translate_source(file.source, path.string(), [&](const std::string& name, bool quoted) {
+    const auto copy = [&](const std::string& name, bool quoted) {
       const fs::path found = find(path, name, quoted);
       if (found.empty()) return found.string();
       const File& included = files_.at(found);
       return (included.has_copy ? copy_of(found, included) : found).string();
-    });
+    };
+    return translate_source(file.source, path.string(), copy, settings_);
   }
 
   void write_copy(const fs::path& path, const File& file) const {
@@ -101,14 +102,15 @@ class Files {
 
   const fs::path copies_;
   const std::vector<fs::path> folders_;
+  const Settings settings_;
   std::map<fs::path, File> files_;
 };
 
 }  // namespace
 
 TranslatedFile translate_file(const fs::path& path, const fs::path& copies,
-                              const std::vector<fs::path>& folders) {
-  return Files(copies, folders).translate(path);
+                              const std::vector<fs::path>& folders, const Settings& settings) {
+  return Files(copies, folders, settings).translate(path);
 }
 
 }  // namespace simulator

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "common/simulator/translate/translate_source.hpp"
+
 namespace simulator {
 
 struct TranslatedFile {
@@ -19,6 +21,7 @@ struct TranslatedFile {
 /// or written.
 TranslatedFile translate_file(const std::filesystem::path& path,
                               const std::filesystem::path& copies,
-                              const std::vector<std::filesystem::path>& folders = {});
+                              const std::vector<std::filesystem::path>& folders = {},
+                              const Settings& settings = {});
 
 }  // namespace simulator

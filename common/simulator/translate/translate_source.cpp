@@ -23,8 +23,9 @@ bool one_of(std::string_view text, std::initializer_list<std::string_view> list)
 
 class Translator {
  public:
-  Translator(std::string_view source, const std::string& path, const Resolve& resolve)
-      : source_(source), path_(path) {
+  Translator(std::string_view source, const std::string& path, const Resolve& resolve,
+             const Settings& settings)
+      : source_(source), path_(path), settings_(settings) {
     const SourceTokens read = tokenize(source);
     tokens_ = read.tokens;
     unconditional_ = read.has_guard ? 1 : 0;
@@ -59,7 +60,9 @@ class Translator {
     fail_at(tokens_[token].begin, message);
   }
   [[noreturn]] void fail_absent(size_t at, std::string_view what) const {
-    fail_at(at, std::string(what) + " is not on the CPU backend: docs/try.md lists what is");
+    const size_t colon = what.find(": ");
+    fail_at(at, std::string(what.substr(0, colon)) + ": not on the CPU backend; " +
+                    std::string(what.substr(colon + 2)) + " (docs/try.md lists what is)");
   }
 
   /// What #if may remove is left to the compiler.
@@ -77,6 +80,7 @@ class Translator {
 
   void look_at_word(size_t i) {
     const std::string_view word = tokens_[i].text;
+    if (const auto set = settings_.find(word); set != settings_.end()) set_value(i, set->second);
     if (word == "__shared__") rewrite_shared(i);
     if (word == "__constant__") drop_static(i);
     if (word == "__cluster_dims__") move_cluster_dims(i);
@@ -303,7 +307,8 @@ class Translator {
       const std::string word(tokens_[variable].text), gap = "simulator_gap_after_" + word;
       calls += " ::simulator::declare_shared(\"" + word + "\", " + word + ", " + gap + ");";
       const bool is_last = text(end, keyword) == ";";
-      replace(end, end, ", " + gap + "[64]" + (is_last ? ";" + calls : ","));
+      const bool is_pointer = text(variable - 1, keyword) == "*";  // its type may have no array
+      replace(end, end, (is_pointer ? ", *" : ", ") + gap + "[64]" + (is_last ? ";" + calls : ","));
     }
   }
 
@@ -382,6 +387,32 @@ class Translator {
     if (text(i, open) == (first == "(" ? ")" : ">")) replace(begin, i, "");
   }
 
+  /// `#define N 1000`, or `const int M = 8, N = 1000;`: another value for the name at `i`.
+  void set_value(size_t i, const std::string& value) {
+    size_t first = i + 1, end = first;
+    if (text(i - 1, i) == "define" && text(i - 2, i) == "#") {
+      const bool is_function = text(first, i) == "(" && tokens_[first].begin == tokens_[i].end;
+      while (!is_function && !text(end, i).empty()) ++end;
+    } else if (text(first, i) == "=" && text(first + 1, i) != "=" && is_declared(i)) {
+      end = ++first;
+      for (int depth = 0; !text(end, i).empty(); ++end) {
+        const std::string_view token = text(end, i);
+        if (depth == 0 && one_of(token, {",", ";", ")"})) break;
+        depth += one_of(token, {"(", "[", "{"}) - one_of(token, {")", "]", "}"});
+      }
+    }
+    if (end > first) replace(first, end - 1, value);
+  }
+  /// Does the statement begin with the type of a number?
+  bool is_declared(size_t i) const {
+    size_t begin = i;
+    while (!one_of(text(begin - 1, i), {"", ";", "{", "}", "(", ")", ">"})) --begin;
+    while (one_of(text(begin, i), {"const", "constexpr", "static", "inline"})) ++begin;
+    return begin < i &&
+           one_of(text(begin, i), {"int", "unsigned", "long", "short", "size_t", "float", "double",
+                                   "auto", "int32_t", "int64_t", "uint32_t", "uint64_t", "std"});
+  }
+
   /// Keeps, for each open brace, whether it is a namespace's or of extern "C".
   void track_scope(size_t i) {
     if (tokens_[i].define != 0) return;
@@ -449,6 +480,7 @@ class Translator {
 
   std::string_view source_;
   const std::string& path_;
+  const Settings& settings_;
   std::vector<Token> tokens_;
   int unconditional_ = 0;  // the depth of #if at which nothing may be removed
   std::vector<bool> scopes_;
@@ -459,9 +491,10 @@ class Translator {
 }  // namespace
 
 std::string translate_source(const std::string& source, const std::string& path,
-                             const Resolve& resolve) {
+                             const Resolve& resolve, const Settings& settings) {
   const bool has_mark = source.compare(0, 3, "\xEF\xBB\xBF") == 0;  // UTF-8's byte order mark
-  return Translator(std::string_view(source).substr(has_mark ? 3 : 0), path, resolve).run();
+  return Translator(std::string_view(source).substr(has_mark ? 3 : 0), path, resolve, settings)
+      .run();
 }
 
 }  // namespace simulator

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
 
@@ -32,11 +33,15 @@ struct TranslateError : std::runtime_error {
 /// The path to write in the place of what `#include "name"`, or <name>, names; "": leave it.
 using Resolve = std::function<std::string(const std::string& name, bool is_quoted)>;
 
+/// Values to put in the place of those that the source gives to a name, by `#define N 1000` or
+/// `const int N = 1000`: ./learn try --set N=64.
+using Settings = std::map<std::string, std::string, std::less<>>;
+
 /// The C++ for `source`. Its first line is `#line 1 "path"`, so that compilers and debuggers show
 /// the .cu file; each line of the source then gives one line. Comments and literals are not
 /// touched, and of the preprocessor's lines only #define is, and #include as `resolve` says. Throws
 /// TranslateError.
 std::string translate_source(const std::string& source, const std::string& path,
-                             const Resolve& resolve = {});
+                             const Resolve& resolve = {}, const Settings& settings = {});
 
 }  // namespace simulator

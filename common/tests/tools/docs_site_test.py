@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """./learn docs: what it says where something is missing or wrong. The site itself: docs/site/tests."""
+import concurrent.futures
 import os
 import shutil
 import socket
@@ -71,6 +72,25 @@ class Docs(Scratch):
         self.assertNotIn("npm ci", self.docs("--build", status=0))
         (self.site / "package-lock.json").write_text("{ }")  # another one needs another installation
         self.assertIn("npm ci", self.docs("--build", status=0))
+
+    def test_two_at_once_take_turns(self):
+        self.with_node()
+        npm = self.tools / "npm"
+        npm.write_text(f"""#!{sys.executable}
+import os, pathlib, sys, time
+if sys.argv[1] == "ci":
+    pathlib.Path("node_modules").mkdir(exist_ok=True)
+else:
+    os.mkdir("busy")  # fails where the other one builds
+    time.sleep(1)
+    os.rmdir("busy")
+    out = pathlib.Path(os.environ["SITE_OUT"])
+    out.mkdir(parents=True)
+    (out / "index.html").write_text("new")
+""")
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            said = list(pool.map(lambda _: self.docs("--build", status=0), range(2)))
+        self.assertEqual(sum("another ./learn docs builds the site: waiting" in each for each in said), 1, said)
 
     def test_a_failed_build_leaves_the_old_site(self):
         self.with_node()

@@ -60,11 +60,11 @@ class Machine(Scratch):
         least = re.search(r"^least_python=(.*)$", (PROJECT / "common/tools/learn/machine.sh").read_text(), re.M)[1]
         self.assertIn(f"find_package(Python3 {least} ", (PROJECT / "common/cmake/Dependencies.cmake").read_text())
         self.assertIn(f"| Python | {least} |", (PROJECT / "docs/setup.md").read_text())
-        self.stand_in("python3", "#!/bin/sh\necho Python 3.9.18\n")
+        self.stand_in("python3", "#!/bin/sh\necho Python 3.8.18\n")
         done = subprocess.run([self.root / "learn", "diff", "02"], capture_output=True, text=True,
                               env={**os.environ, "PATH": f"{self.root}:{os.environ['PATH']}"})
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertEqual(done.stderr, f"learn: Python {least} or newer is needed, and python3 is 3.9.18; "
+        self.assertEqual(done.stderr, f"learn: Python {least} or newer is needed, and python3 is 3.8.18; "
                                       "docs/setup.md says how to install it\n")
 
 

@@ -64,7 +64,11 @@ class TryProgram(unittest.TestCase):
         self.assertIn('OPTIONS [==[-DN=64]==] [==[-UM]==] [==[-DNAME="a b"]==])', text)
         self.assertRegex(run.stderr, r"^note: -O3, -arch=sm_90, -o out, --use_fast_math, -lcublas: not used here; .*\n$")
         self.assertNotEqual(run.stdout, self.run_tool("-DN=65", "my.cu").stdout)
-        for words, told in ((("-I", "none", "my.cu"), "there is no such folder"), (("--use_fast_maht", "my.cu"), "did you mean"),
+        (self.root / "my.cu").write_text("#define N 1000\n")
+        run = self.run_tool("--set", "N=2*32", "--set=M=1", "-Xcompiler", "-fopenmp", "my.cu")
+        self.assertIn("OPTIONS [==[-fopenmp]==]\n  SET [==[N=2*32]==] [==[M=1]==])", self.cmake_file(run).read_text())
+        self.assertEqual(run.stderr, "note: --set M=1: none of the files gives M a value; a header may\n")
+        for words, told in ((("--set", "N", "my.cu"), "as in --set N=64"), (("-I", "none", "my.cu"), "there is no such folder"), (("--use_fast_maht", "my.cu"), "did you mean"),
                             (("-D", "A;B", "my.cu"), "cannot be built"), (("-O3",), "a source file is wanted"),
                             (("-I",), "wants a word behind it")):
             run = self.run_tool(*words)

@@ -6,6 +6,8 @@ usage: ./learn docs [--port N]           build it, and serve it until Ctrl-C
        ./learn docs --check              build it and open every page in headless Chromium
 """
 import argparse
+import contextlib
+import fcntl
 import os
 import shlex
 import shutil
@@ -85,6 +87,19 @@ def install():
 
 
 # ---- building
+
+
+@contextlib.contextmanager
+def one_at_a_time():
+    """Two builds at once would write into each other's folders: the second waits for the first."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    with open(ROOT / "build/site.lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another ./learn docs builds the site: waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def build_simulator(must):
@@ -198,12 +213,13 @@ def main():
     need_node()
     browsers = find_browsers() if words.check else None
     port = None if words.build else free_port(words.port)  # a port that is taken is said at once
-    install()
-    build_simulator(words.check)
-    if left_out := record_traces():
-        reason = f"there is no figure to step through for {', '.join(left_out)}; the reason stands above"
-        die(reason) if words.build or words.check else say(reason)
-    build(words.base)
+    with one_at_a_time():
+        install()
+        build_simulator(words.check)
+        if left_out := record_traces():
+            reason = f"there is no figure to step through for {', '.join(left_out)}; the reason stands above"
+            die(reason) if words.build or words.check else say(reason)
+        build(words.base)
     if words.check:
         sys.exit(check(port, browsers))
     if port:

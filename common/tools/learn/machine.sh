@@ -14,7 +14,7 @@ judge() {
 }
 
 # Is python3 one that runs the scripts in common/tools? ok, old or missing.
-least_python=3.10
+least_python=3.9
 python_state() { judge $least_python "$(tool_version python3)"; }
 
 # What the backend needs, one a line: ok, old or missing, name, least version, Debian's package, version

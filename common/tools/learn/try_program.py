@@ -4,8 +4,8 @@ many of the words were used: the rest is the program's.
 
 usage: common/tools/learn/try_program.py BACKEND FOLDER [OPTION…] FILE… [--] [ARGUMENT…]
 
-The paths are relative to FOLDER. Of nvcc's options -I, -D and -U are taken; those that mean nothing here are named in a
-note. The build's folder is named after the files and the options, so that what was built is found again the next time.
+The paths are relative to FOLDER. Of nvcc's options -I, -D, -U and -Xcompiler -fopenmp are taken; those that mean nothing
+here are named in a note. --set N=64 gives another value to the program's own N, on the CPU backend. The build's folder is named after the files and the options, so that what was built is found again the next time.
 """
 import hashlib
 import re
@@ -19,7 +19,7 @@ ENDINGS = (".cu", ".cpp", ".cc", ".cxx")
 
 # nvcc's options (CUDA Compiler Driver NVCC, "Command Option Description"). Long names are these with two dashes.
 TAKEN = {"-I": "-I", "--include-path": "-I", "-isystem": "-I", "--system-include": "-I",
-         "-D": "-D", "--define-macro": "-D", "-U": "-U", "--undefine-macro": "-U"}
+         "-D": "-D", "--define-macro": "-D", "-U": "-U", "--undefine-macro": "-U", "--set": "--set"}
 WITH_A_WORD = (  # besides, ignored
     "-o --output-file -x --x -l --library -L --library-path -O --optimize -std --std -arch --gpu-architecture -code --gpu-code "
     "-gencode --generate-code -ccbin --compiler-bindir -Xcompiler --compiler-options -Xptxas --ptxas-options -Xlinker "
@@ -40,7 +40,7 @@ class Words:
 
     def __init__(self, folder, words):
         self.folder, self.words, self.used = folder, words, 0
-        self.files, self.include, self.options, self.ignored = [], [], [], []
+        self.files, self.include, self.options, self.set, self.ignored = [], [], [], [], []
         while self.used < len(words):
             word = words[self.used]
             if word == "--":
@@ -72,11 +72,13 @@ class Words:
             word = f"{word} {value}"
         if name in TAKEN:
             self.take(TAKEN[name], value)
+        elif "-fopenmp" in (word, value):
+            self.options.append("-fopenmp")
         elif name in WITH_A_WORD or word in ALONE or JOINED.fullmatch(word):
             self.ignored.append(word)
         else:
             known = [*TAKEN, *WITH_A_WORD, *ALONE]
-            die(f"{word} is no option that ./learn try knows: {did_you_mean(word, known)}it takes nvcc's -I, -D and -U; "
+            die(f"{word} is no option that ./learn try knows: {did_you_mean(word, known)}it takes nvcc's -I, -D and -U, and --set; "
                 "behind the file stand the program's own arguments")
 
     def take(self, option, value):
@@ -87,6 +89,10 @@ class Words:
             if not folder.is_dir():
                 die(f"-I {value}: there is no such folder")
             self.include.append(folder)
+        elif option == "--set":
+            if not re.fullmatch(r"[A-Za-z_]\w*=[\w.+*/()-]+", value):
+                die(f"--set {value}: it has to be a name and a value, as in --set N=64")
+            self.set.append(value)
         else:
             self.options.append(option + value)
 
@@ -101,14 +107,15 @@ class Words:
 
 def target_of(words):
     stem = re.sub(r"\W", "_", words.files[0].stem)
-    what = [words.files, words.include, words.options] if words.include or words.options else words.files
+    more = [words.include, words.options, words.set]
+    what = [words.files, *more] if any(more) else words.files
     return f"try_{stem}_{hashlib.sha256(repr(what).encode()).hexdigest()[:8]}"
 
 
 def cmake_file(target, words):
     listed = "\n  ".join(f'"{path}"' for path in words.files)
     more = "".join(f'\n  {name} {" ".join(f"[==[{value}]==]" for value in values)}'
-                   for name, values in (("INCLUDE", words.include), ("OPTIONS", words.options)) if values)
+                   for name, values in (("INCLUDE", words.include), ("OPTIONS", words.options), ("SET", words.set)) if values)
     return f"""\
 # Made by ./learn try.
 set(sources
@@ -129,6 +136,13 @@ def main():
         die("it wants a backend, a folder and a file")
     backend, folder = sys.argv[1], Path(sys.argv[2])
     words = Words(folder, sys.argv[3:])
+    for value in words.set:
+        name = value.split("=")[0]
+        if backend != "cpu":
+            die(f"--set {value} is of the CPU backend: nvcc compiles the file as it is")
+        own = re.compile(rf"#\s*define\s+{name}\s|\b{name}\s*=")
+        if not any(own.search(file.read_text(errors="replace")) for file in words.files):
+            say(f"note: --set {value}: none of the files gives {name} a value; a header may")
     if words.ignored:
         say(f"note: {', '.join(words.ignored)}: not used here" + (
             "; it is C++20, with the libraries that docs/try.md names" if backend == "cpu" else

@@ -27,18 +27,17 @@ def command(words):
     if words[:3] == ["./learn", "run", "00"]:
         change = words[4:] if words[3:4] == ["with"] else []  # one that the page makes: page_changes.py
         return ["/".join([f"{build}/first_kernel", *change, "first_kernel"])]
-    match words[:2]:
-        case ["./learn", "run"]:
-            return [project.built_program(words[2], "cpu"), *words[3:]]
-        case ["./learn", "profile"]:
-            rest = words[3:]
-            if rest and not rest[0].startswith("-"):
-                rest.insert(0, "--kernel")
-            return [project.built_program(words[2], "cpu"), "--profile", *rest]
-        case ["./learn", "trace"]:
-            return [project.built_program(words[2], "cpu"), "--kernel", words[3], "--trace", *words[4:]]
-        case ["./learn", "diff"]:
-            return [sys.executable, project.ROOT / "common/tools/learn/diff_steps.py", *words[2:]]
+    what, rest = words[:2], words[3:]
+    if what == ["./learn", "run"]:
+        return [project.built_program(words[2], "cpu"), *rest]
+    if what == ["./learn", "profile"]:
+        if rest and not rest[0].startswith("-"):
+            rest.insert(0, "--kernel")
+        return [project.built_program(words[2], "cpu"), "--profile", *rest]
+    if what == ["./learn", "trace"]:
+        return [project.built_program(words[2], "cpu"), "--kernel", words[3], "--trace", *words[4:]]
+    if what == ["./learn", "diff"]:
+        return [sys.executable, project.ROOT / "common/tools/learn/diff_steps.py", *words[2:]]
     raise ValueError(f"a page shows the output of a command that no test runs: {' '.join(words)}")
 
 

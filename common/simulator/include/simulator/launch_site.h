@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <source_location>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -38,8 +39,9 @@ struct Launch {
   cudaStream_t stream;
   const Argument* arguments;  // in the order of the parameters
   size_t argument_count;
-  dim3 cluster = {1, 1, 1};    // blocks of a cluster
-  bool names_cluster = false;  // the launch itself says how many
+  dim3 cluster = {1, 1, 1};         // blocks of a cluster
+  bool names_cluster = false;       // the launch itself says how many
+  std::source_location where = {};  // of <<<…>>>
 };
 
 /// Runs `call(context)` once for each thread of the grid; `context` is an object of that many
@@ -97,7 +99,8 @@ struct Site<Run, Parameters<P...>> {
 /// `<<<` is one function.
 template <class Call, class OfKernel>
 auto launch_site(const char* kernel, Call call, OfKernel of_kernel, dim3 grid, dim3 block,
-                 size_t dynamic_shared = 0, cudaStream_t stream = nullptr) {
+                 size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
+                 std::source_location where = std::source_location::current()) {
   constexpr bool is_one_function = std::is_invocable_v<OfKernel, ToAddress>;
   const void* address = nullptr;
   if constexpr (is_one_function) address = of_kernel(ToAddress{});
@@ -105,7 +108,15 @@ auto launch_site(const char* kernel, Call call, OfKernel of_kernel, dim3 grid, d
     const auto thread = [=]() SIMULATOR_UNCHECKED { call(arguments...); };
     const Argument listed[] = {as_argument(arguments)..., {}};  // C++ has no array of none
     launch(
-        {kernel, address, grid, block, dynamic_shared, stream, listed, sizeof...(arguments)},
+        {.kernel = kernel,
+         .address = address,
+         .grid = grid,
+         .block = block,
+         .dynamic_shared = dynamic_shared,
+         .stream = stream,
+         .arguments = listed,
+         .argument_count = sizeof...(arguments),
+         .where = where},
         [](const void* context)
             SIMULATOR_UNCHECKED { (*static_cast<decltype(&thread)>(context))(); },
         &thread, sizeof thread);

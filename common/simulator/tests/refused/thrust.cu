@@ -1,4 +1,4 @@
-// refused: thrust.cu:2: Thrust is not on the CPU backend: docs/try.md lists what is$
+// refused: thrust.cu:2: Thrust: not on the CPU backend; copy with cudaMemcpy
 #include <thrust/device_vector.h>
 int main() {
   thrust::device_vector<int> values(3);
