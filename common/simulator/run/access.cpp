@@ -197,8 +197,13 @@ void* __tsan_memset(void* to, int value, size_t bytes) {
   simulator::access(to, bytes, true, __builtin_return_address(0));
   return std::memset(to, value, bytes);
 }
-void __tsan_vptr_update(void**, void*) {}
-void __tsan_vptr_read(void**) {}
+// An object's pointer to its virtual functions: its constructor writes it, a call reads it.
+void __tsan_vptr_update(void** pointer, void*) {
+  simulator::access(pointer, sizeof(void*), true, __builtin_return_address(0));
+}
+void __tsan_vptr_read(void** pointer) {
+  simulator::access(pointer, sizeof(void*), false, __builtin_return_address(0));
+}
 void __tsan_func_entry(void*) {
   if (!simulator::heed.load(std::memory_order_relaxed)) return;
   simulator::Worker* worker = simulator::kernel_worker();

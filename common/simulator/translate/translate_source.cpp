@@ -59,10 +59,13 @@ class Translator {
   [[noreturn]] void fail(size_t token, const std::string& message) const {
     fail_at(tokens_[token].begin, message);
   }
-  [[noreturn]] void fail_absent(size_t at, std::string_view what) const {
+  static std::string absent_sentence(std::string_view what) {
     const size_t colon = what.find(": ");
-    fail_at(at, std::string(what.substr(0, colon)) + ": not on the CPU backend; " +
-                    std::string(what.substr(colon + 2)) + " (docs/try.md lists what is)");
+    return std::string(what.substr(0, colon)) + ": not on the CPU backend; " +
+           std::string(what.substr(colon + 2)) + " (docs/try.md lists what is)";
+  }
+  [[noreturn]] void fail_absent(size_t at, std::string_view what) const {
+    fail_at(at, absent_sentence(what));
   }
 
   /// What #if may remove is left to the compiler.
@@ -88,9 +91,11 @@ class Translator {
     if (word == "cudaLaunchKernel") drop_cast(i + 1);
     const bool is_member = one_of(text(i - 1, i), {".", "->", "::"});
     const std::string_view absent = absent_word(word, text(i + 1, i) == "::");
-    if (!absent.empty() && !is_member && tokens_[i].define == 0 &&
-        !is_conditional(tokens_[i].depth))
-      fail_absent(tokens_[i].begin, absent);
+    if (absent.empty() || is_member || tokens_[i].define != 0) return;
+    if (!is_conditional(tokens_[i].depth)) fail_absent(tokens_[i].begin, absent);
+    // An error where it stays in the program.
+    edits_[tokens_[i].begin] = {tokens_[i].begin,
+                                "_Pragma(\"GCC error \\\"" + absent_sentence(absent) + "\\\"\") "};
   }
 
   /// The text of token `i`, as seen from token `from`: "" past either end of the file or of the
@@ -387,30 +392,31 @@ class Translator {
     if (text(i, open) == (first == "(" ? ")" : ">")) replace(begin, i, "");
   }
 
-  /// `#define N 1000`, or `const int M = 8, N = 1000;`: another value for the name at `i`.
+  /// `#define N 1000`, `const int M = 8, N = 1000;` or `size_t N{1000};`: another value for the
+  /// name at `i`.
   void set_value(size_t i, const std::string& value) {
     size_t first = i + 1, end = first;
     if (text(i - 1, i) == "define" && text(i - 2, i) == "#") {
       const bool is_function = text(first, i) == "(" && tokens_[first].begin == tokens_[i].end;
       while (!is_function && !text(end, i).empty()) ++end;
-    } else if (text(first, i) == "=" && text(first + 1, i) != "=" && is_declared(i)) {
+    } else if (is_declared(i) &&
+               (text(first, i) == "{" || (text(first, i) == "=" && text(first + 1, i) != "="))) {
       end = ++first;
       for (int depth = 0; !text(end, i).empty(); ++end) {
         const std::string_view token = text(end, i);
-        if (depth == 0 && one_of(token, {",", ";", ")"})) break;
+        if (depth == 0 && one_of(token, {",", ";", ")", "}"})) break;
         depth += one_of(token, {"(", "[", "{"}) - one_of(token, {")", "]", "}"});
       }
     }
     if (end > first) replace(first, end - 1, value);
   }
-  /// Does the statement begin with the type of a number?
+  /// Does a type stand before it, or before the first name of its statement?
   bool is_declared(size_t i) const {
+    if (one_of(text(i - 1, i), {"struct", "class", "union", "enum", "namespace"})) return false;
+    if (is_name(i - 1, i) || text(i - 1, i) == ">") return true;
     size_t begin = i;
-    while (!one_of(text(begin - 1, i), {"", ";", "{", "}", "(", ")", ">"})) --begin;
-    while (one_of(text(begin, i), {"const", "constexpr", "static", "inline"})) ++begin;
-    return begin < i &&
-           one_of(text(begin, i), {"int", "unsigned", "long", "short", "size_t", "float", "double",
-                                   "auto", "int32_t", "int64_t", "uint32_t", "uint64_t", "std"});
+    while (!one_of(text(begin - 1, i), {"", ";", "{", "}", "(", ")"})) --begin;
+    return begin + 1 < i && is_name(begin, i) && is_name(begin + 1, i) && text(i - 1, i) == ",";
   }
 
   /// Keeps, for each open brace, whether it is a namespace's or of extern "C".

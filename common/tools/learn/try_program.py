@@ -90,7 +90,7 @@ class Words:
                 die(f"-I {value}: there is no such folder")
             self.include.append(folder)
         elif option == "--set":
-            if not re.fullmatch(r"[A-Za-z_]\w*=[\w.+*/()-]+", value):
+            if not re.fullmatch(r"[A-Za-z_]\w*=[\w.+*/(){},-]+", value):
                 die(f"--set {value}: it has to be a name and a value, as in --set N=64")
             self.set.append(value)
         else:
@@ -140,7 +140,7 @@ def main():
         name = value.split("=")[0]
         if backend != "cpu":
             die(f"--set {value} is of the CPU backend: nvcc compiles the file as it is")
-        own = re.compile(rf"#\s*define\s+{name}\s|\b{name}\s*=")
+        own = re.compile(rf"#\s*define\s+{name}\s|\b{name}\s*[={{]")
         if not any(own.search(file.read_text(errors="replace")) for file in words.files):
             say(f"note: --set {value}: none of the files gives {name} a value; a header may")
     if words.ignored:

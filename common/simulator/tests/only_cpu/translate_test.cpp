@@ -327,9 +327,12 @@ TEST_CASE("translate: a name's own value is replaced where that is asked for") {
   CHECK(with("#define N (1 << \\\n 20)\n") == "#define N 64\\\n\n");
   CHECK(with("const int B = 8, T = f(1, 2), C = 3;") == "const int B = 8, T = 2, C = 3;");
   CHECK(with("static constexpr size_t N = 1000;") == "static constexpr size_t N = 64;");
+  CHECK(with("constexpr size_t N{1000U};") == "constexpr size_t N{64};");
+  CHECK(with("std::vector<int> N = {1, 2};") == "std::vector<int> N = 64;");
   for (const std::string source :
-       {"N = 5;", "if (N == 5) f();", "#define N(x) x\n", "#define M N\n", "#ifdef N\n#endif\n",
-        "#define N\n", "int M = N;", "p->N = 5;", "Node N = {};"})
+       {"N = 5;", "return N == 5;", "f(a, N = 5);", "namespace N { int x; }", "a < b, N = 5;",
+        "if (N == 5) f();", "#define N(x) x\n", "#define M N\n", "#ifdef N\n#endif\n",
+        "#define N\n", "int M = N;", "p->N = 5;"})
     CHECK(with(source) == source);
 }
 
@@ -365,11 +368,14 @@ TEST_CASE("translate: what is not there is named in a sentence") {
   }
   // Under an #if, the compiler decides; and others may have such names.
   for (const std::string source :
-       {"#ifdef USE_IT\n#include <thrust/sort.h>\n#endif\n", "#if 0\ncudaGraph_t graph;\n#endif",
+       {"#ifdef USE_IT\n#include <thrust/sort.h>\n#endif\n",
         "cublasSgemm(a); cublasSgemmStridedBatched(b); cublasCheck(c); cublasSgemmMine(d);",
         "int curandom, thrust, cub; x.tex2D(1); my::cudnnThing();", "// cudaGraph_t\n\"thrust::\"",
         "#include <cuda_runtime.h>\n#include \"cublas_v2.h\"\n#include <vector>\n"})
     CHECK(translated(source) == source);
+  const std::string decided = translated("#if A\ncudaGraph_t graph;\n#endif");
+  CHECK(decided.starts_with("#if A\n_Pragma(\"GCC error \\\"CUDA graphs: not on the CPU backend;"));
+  CHECK(decided.ends_with(")\\\"\") cudaGraph_t graph;\n#endif"));
 }
 
 TEST_CASE("translate: other shared arrays and other externs are left alone") {

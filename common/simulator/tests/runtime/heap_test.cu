@@ -57,6 +57,20 @@ __global__ void ask_for(size_t bytes, int* out) {
   free(memory);
 }
 
+struct Shape {
+  int side = 3;
+  __device__ virtual int area() const { return 0; }
+};
+struct Square : Shape {
+  __device__ int area() const override { return side * side; }
+};
+__global__ void make_square(Shape** shape) {
+  *shape = new Square;
+}
+__global__ void measure(Shape* const* shape, int* area) {
+  *area = (*shape)->area();
+}
+
 }  // namespace
 
 TEST_CASE("heap: lists", "[heap]") {
@@ -84,4 +98,14 @@ TEST_CASE("heap: its limit", "[heap]") {
   CHECK(limit >= size_t{8} << 20);
   CHECK(run_kernel<int>(1, [](int* out) { ask_for<<<1, 1>>>(1000, out); })[0] == 1);
   CHECK(run_kernel<int>(1, [&](int* out) { ask_for<<<1, 1>>>(2 * limit, out); })[0] == 0);
+}
+
+TEST_CASE("an object with virtual functions, from one kernel to the next", "[runtime]") {
+  tutorial::DeviceBuffer<Shape*> shape(1);
+  tutorial::DeviceBuffer<int> area(1);
+  make_square<<<1, 1>>>(shape.data());
+  CUDA_CHECK_LAUNCH();
+  measure<<<1, 1>>>(shape.data(), area.data());
+  CUDA_CHECK_LAUNCH();
+  CHECK(area.to_host()[0] == 9);
 }
