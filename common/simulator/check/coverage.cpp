@@ -47,7 +47,8 @@ std::string note_of(const Allocation& all) {
                              last.thread + size_t{1} == count(launch.block);
   if (!is_one_to_one || threads < 2 || 4 * written % threads != 0) return "";
   const size_t element = 4 * written / threads, rest = all.bytes - 4 * written;
-  if (rest % element != 0) return "";
+  // More is no rounding: scratch memory, say.
+  if (rest % element != 0 || rest / element >= count(launch.block)) return "";
   for (size_t look = 0; look <= kLooks; ++look) {
     const Cell& one = cell(written + (fours - 1 - written) * look / kLooks);
     if (is_of_kernel(one.write) || is_of_kernel(one.reads[0]) || is_of_kernel(one.reads[1]))

@@ -11,7 +11,7 @@ namespace simulator {
 
 /// Looks at an allocation that is about to be freed, or at the program's end. It is noted where one
 /// launch wrote its beginning, from the first element by its first thread to the last one by its
-/// last thread, and no kernel ever came to the rest.
+/// last thread, and no kernel ever came to the rest, which is less than a block's.
 void look_at_coverage(const Allocation& allocation);
 std::vector<std::string> coverage_notes();
 

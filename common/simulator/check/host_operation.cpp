@@ -97,7 +97,7 @@ void host_access(const void* address, const void* instruction) {
   static std::set<const void*> told;
   const std::lock_guard lock(mutex);
   if (!told.insert(instruction).second) return;
-  const bool is_kernel = is_remembered(function_name(instruction));
+  const bool is_kernel = is_remembered(function_name(function_around(instruction)));
   publish("bounds in host code  " +
               source_line_with_text(static_cast<const char*>(instruction) - 1) +
               (is_kernel

@@ -183,6 +183,15 @@ std::string function_name(const void* address) {
   return scope == name.npos ? name : name.substr(scope + 2);
 }
 
+const void* function_around(const void* instruction) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(instruction) - program_start();
+  const auto& functions = symbols().functions;
+  const auto after = std::upper_bound(functions.begin(), functions.end(), at,
+                                      [](uintptr_t a, const Function& f) { return a < f.address; });
+  if (after == functions.begin()) return nullptr;
+  return reinterpret_cast<const void*>(program_start() + std::prev(after)->address);
+}
+
 std::string kernel_name(const void* address, const char* written) {
   const std::string known = address == nullptr ? "" : function_name(address);
   return known.empty() ? written : known;

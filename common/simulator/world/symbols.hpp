@@ -35,6 +35,9 @@ size_t static_shared_bytes(const void* kernel);
 /// "shared_tile_kernel<16>": a function's name without its namespace and parameters; "" if unknown.
 std::string function_name(const void* address);
 
+/// The function that this instruction is in begins here; null where none is known before it.
+const void* function_around(const void* instruction);
+
 /// The same of a kernel, or what is written at its launch where nothing is known of the address.
 std::string kernel_name(const void* address, const char* written);
 

@@ -15,11 +15,11 @@ __global__ void number(int* values) {
   values[blockIdx.x * blockDim.x + threadIdx.x] = threadIdx.x;
 }
 
-// Of 100 elements 64 have a thread.
+// Of 100 elements 96 have a thread.
 void too_small_a_grid() {
   int* values = nullptr;
   cudaMalloc(&values, 100 * sizeof(int));
-  number<<<100 / 32 - 1, 32>>>(values);
+  number<<<100 / 32, 32>>>(values);
   cudaFree(values);
 }
 

@@ -80,6 +80,10 @@ __global__ void reads_two(const int2* in, int at, int* out) {
   *reinterpret_cast<int2*>(out) = in[at];
 }
 
+__global__ void called_by_pointer(int* data) {
+  data[1] = 5;
+}
+
 }  // namespace
 
 TEST_CASE("the guards of a buffer are out of bounds", "[checks]") {
@@ -204,6 +208,18 @@ TEST_CASE("global memory in host code is reported, once, and is an error", "[che
   CHECK(reads_on_host(managed) == 9);
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
   CUDA_CHECK(cudaFree(managed));
+}
+
+TEST_CASE("a kernel that is called by a pointer is told from host code", "[checks]") {
+  tutorial::DeviceBuffer<int> data(std::vector<int>(4, 17));
+  called_by_pointer<<<1, 1>>>(data.data());
+  CUDA_CHECK_LAUNCH();
+  void (*volatile pointer)(int*) = called_by_pointer;
+  pointer(data.data());
+  CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+  static_cast<void>(cudaGetLastError());
+  CHECK_THAT(simulator::last_report(), ContainsSubstring("this is a kernel, which was called") &&
+                                           ContainsSubstring("<<<grid, block>>> is missing"));
 }
 
 TEST_CASE("a program that touches global memory and asks for no error ends with one", "[checks]") {
