@@ -1,4 +1,0 @@
-// NVTX's name before its third edition.
-#pragma once
-
-#include "nvtx3/nvToolsExtCudaRt.h"
