@@ -82,9 +82,7 @@ std::vector<Asked> larger_tiles_asks(const Bf16Product& s, const bf16* A, const 
 
 std::vector<Asked> by_shape_asks(const Bf16Product& s, const bf16* A, const bf16* B, Output C,
                                  Workspace workspace, cudaStream_t stream) {
-  const int capability = 10 * device_attribute(cudaDevAttrComputeCapabilityMajor) +
-                         device_attribute(cudaDevAttrComputeCapabilityMinor);
-  switch (way_of(s, hopper::tma_takes(s, A, B, C), capability, multiprocessors())) {
+  switch (way_of(s, hopper::tma_takes(s, A, B, C), compute_capability(), multiprocessors())) {
     case Way::transposed:
       return transposed_asks(s, A, B, C, workspace, stream);
     case Way::clusters:

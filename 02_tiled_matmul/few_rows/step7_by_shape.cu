@@ -15,9 +15,8 @@ namespace tutorial::tiled_matmul::few_rows {
 void by_shape(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
               Workspace workspace, cudaStream_t stream) {
   tensor_cores::require_device("by_shape", 96 * 1024);
-  const int capability = 10 * device_attribute(cudaDevAttrComputeCapabilityMajor) +
-                         device_attribute(cudaDevAttrComputeCapabilityMinor);
-  switch (way_of(product, hopper::tma_takes(product, A, B, C), capability, multiprocessors())) {
+  switch (way_of(product, hopper::tma_takes(product, A, B, C), compute_capability(),
+                 multiprocessors())) {
     case Way::transposed:
       return transposed(product, A, B, C, workspace, stream);
     case Way::clusters:

@@ -16,9 +16,7 @@ inline void require_product(const HalfProduct& product, const char* step) {
   const int64_t least = std::min({product.M, product.N, product.K});
   if (least < 0)
     throw Error(std::string(step) + " takes sizes from 0 on, and one is " + std::to_string(least));
-  const int major = device_attribute(cudaDevAttrComputeCapabilityMajor),
-            minor = device_attribute(cudaDevAttrComputeCapabilityMinor);
-  if (10 * major + minor < 75)
+  if (compute_capability() < 75)
     throw Error(std::string(step) +
                 " needs the tensor cores of compute capability 7.5 or newer; take the steps of "
                 "02_tiled_matmul");

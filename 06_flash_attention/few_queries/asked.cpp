@@ -88,9 +88,8 @@ std::vector<Asked> clusters_asks(const Attention& s, const bf16* q, const bf16* 
 
 std::vector<Asked> by_shape_asks(const Attention& s, const bf16* q, const bf16* k, const bf16* v,
                                  bf16* out, float* lse, Workspace workspace, cudaStream_t stream) {
-  const int capability = 10 * device_attribute(cudaDevAttrComputeCapabilityMajor) +
-                         device_attribute(cudaDevAttrComputeCapabilityMinor);
-  switch (way_of(s, tensor_cores::all_aligned(q, k, v, out), capability, multiprocessors())) {
+  switch (
+      way_of(s, tensor_cores::all_aligned(q, k, v, out), compute_capability(), multiprocessors())) {
     case Way::clusters:
       return clusters_asks(s, q, k, v, out, lse, workspace, stream);
     case Way::warps_share:

@@ -18,10 +18,8 @@ namespace tutorial::flash_attention::few_queries {
 void by_shape(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
               float* lse, Workspace workspace, cudaStream_t stream) {
   tensor_cores::require_head_size(shape, "by_shape", 256);
-  const int capability = 10 * device_attribute(cudaDevAttrComputeCapabilityMajor) +
-                         device_attribute(cudaDevAttrComputeCapabilityMinor);
   const bool aligned = tensor_cores::all_aligned(q, k, v, out);
-  switch (way_of(shape, aligned, capability, multiprocessors())) {
+  switch (way_of(shape, aligned, compute_capability(), multiprocessors())) {
     case Way::clusters:
       return clusters(shape, q, k, v, out, lse, workspace, stream);
     case Way::warps_share:

@@ -11,8 +11,8 @@ namespace {
 constexpr double BYTES_PER_MICROSECOND = 4.2e6;
 
 /// Microseconds of a way: of a launch that has nothing to do, of a block besides its keys, of 1000
-/// keys and numbers of a head (16 rows have less to do for a key than 64), and where there are 64
-/// rows, and parts. Fitted to the times of 230 random shapes.
+/// keys times numbers of a head (a tile of 16 rows has less to do than a larger one), and where
+/// there are 64 rows, and parts. Fitted to the times of 230 random shapes.
 struct Speed {
   double start, block, keys_of_16_rows, keys_of_64_rows, rows_64, parts;
 };

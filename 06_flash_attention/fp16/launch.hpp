@@ -8,14 +8,11 @@
 
 namespace tutorial::flash_attention::fp16 {
 
-using tensor_cores::with_padded_head_size;
+using tensor_cores::all_aligned, tensor_cores::with_padded_head_size;
 
 /// Throws Error when the shape is invalid, for strides and lengths, for a head size that is no
 /// multiple of 8 up to 128, and where tensor cores do not have mma.m16n8k8, which began with
 /// compute capability 7.5 (PTX ISA, "mma").
 void require_supported(const Attention& shape, const char* step);
-
-/// Do all begin at multiples of 16 bytes? Then all rows do.
-bool all_aligned(const __half* q, const __half* k, const __half* v, const __half* out);
 
 }  // namespace tutorial::flash_attention::fp16

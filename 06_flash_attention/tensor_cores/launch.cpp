@@ -7,18 +7,23 @@
 
 namespace tutorial::flash_attention::tensor_cores {
 
-bool all_aligned(const bf16* q, const bf16* k, const bf16* v, const bf16* out) {
-  for (const bf16* tensor : {q, k, v, out})
+bool all_aligned(const void* q, const void* k, const void* v, const void* out) {
+  for (const void* tensor : {q, k, v, out})
     if (reinterpret_cast<uintptr_t>(tensor) % 16 != 0) return false;
   return true;
 }
 
+void require_whole_chunks(const Attention& shape, const char* type) {
+  if (shape.HS % 8 != 0)
+    throw Error("head size " + std::to_string(shape.HS) + " is no multiple of 8, so rows of " +
+                type +
+                " are no multiple of 16 bytes; take one that is, or ./learn run "
+                "06/any_shape, in fp32.");
+}
+
 void require_head_size(const Attention& shape, const char* step, int64_t largest, unsigned takes) {
   require_valid(shape, takes);
-  if (shape.HS % 8 != 0)
-    throw Error("head size " + std::to_string(shape.HS) +
-                " is no multiple of 8, so rows of bf16 are no multiple of 16 bytes; take one that "
-                "is, or ./learn run 06/any_shape, in fp32.");
+  require_whole_chunks(shape, "bf16");
   if (shape.HS > largest)
     throw Error(
         "head size " + std::to_string(shape.HS) + " is too large for " + step +

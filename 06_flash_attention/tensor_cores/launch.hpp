@@ -10,7 +10,10 @@
 namespace tutorial::flash_attention::tensor_cores {
 
 /// Do all begin at multiples of 16 bytes?
-bool all_aligned(const bf16* q, const bf16* k, const bf16* v, const bf16* out);
+bool all_aligned(const void* q, const void* k, const void* v, const void* out);
+
+/// Throws Error where rows of the type, of 16 bits, are no multiple of 16 bytes.
+void require_whole_chunks(const Attention& shape, const char* type);
 
 /// Throws Error when the shape is invalid, or its head size not a multiple of 8 up to `largest`;
 /// and for what the step does not take.

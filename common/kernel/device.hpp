@@ -18,6 +18,12 @@ inline int device_attribute(cudaDeviceAttr attribute) {
   return value;
 }
 
+/// Its compute capability, as nvcc writes it: 75 for 7.5, 90, 120.
+inline int compute_capability() {
+  return 10 * device_attribute(cudaDevAttrComputeCapabilityMajor) +
+         device_attribute(cudaDevAttrComputeCapabilityMinor);
+}
+
 /// Launchers take it to have no more multiprocessors than that; for the tests' sake
 /// (FewMultiprocessors in testing.hpp).
 inline int multiprocessor_cap = std::numeric_limits<int>::max();
