@@ -13,6 +13,7 @@
 #include "any_shape/parts.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/grid.hpp"
+#include "common/kernel/reduce.cuh"
 #include "faster/epilogue.cuh"
 
 namespace tutorial::tiled_matmul::any_shape {
@@ -23,12 +24,6 @@ using faster::store_scaled;
 constexpr int THREADS = 512, WARPS = THREADS / 32;
 template <int SUMS>
 constexpr int AHEAD_OF = SUMS > 16 ? 4 : 8;  // steps along K whose loads are on their way
-
-/// The sum of all lanes' values, in every lane.
-__device__ float sum_of_lanes(float value) {
-  for (int apart = 16; apart > 0; apart /= 2) value += __shfl_xor_sync(~0u, value, apart);
-  return value;
-}
 
 /// C (M, N <= COLS). A warp has ROWS rows; SHARED: all warps of a block have the same ones, and
 /// each takes every 16th piece of 32 elements of K.
@@ -69,7 +64,7 @@ __global__ void __launch_bounds__(THREADS)
   for (int r = 0; r < ROWS; ++r) {
 #pragma unroll
     for (int c = 0; c < COLS; ++c) {
-      const float total = sum_of_lanes(sum[r][c]);
+      const float total = warp_sum(sum[r][c]);
       if (lane == r * COLS + c) mine = total;
     }
   }

@@ -6,7 +6,6 @@
 // asked for by short_k_kernel  loads 4·K·(M·⌈N/64⌉ + N·⌈M/64⌉) bytes, stores 4·M·N bytes
 // shared memory   48 KB a block; a product reads 1/2 float
 // block           256 threads for 64 × 64 elements of C
-// long diff       another kernel; step 6's stays there and is called
 #include "any_shape/any_shape.hpp"
 #include "any_shape/parts.hpp"
 #include "common/kernel/async_copy.cuh"
