@@ -27,48 +27,28 @@ Step<Launcher> step_named(const std::string& name) {
 
 TEST_CASE("tensor cores: every step is right for every shape", "[shapes]") {
   const auto step = EACH_STEP(steps_and_cublas());
-  for (const Shape& shape :
-       std::vector<Shape>{{128, 128, 64},   // whole tiles
-                          {256, 256, 256},  // several, and each stage more than once
-                          {37, 45, 29},     // all different, no whole tile
-                          {257, 129, 65},   // more than one in all directions
-                          {136, 264, 72},   // … with rows that allow 16-byte accesses
-                          {132, 268, 76},   // … 8-byte accesses
-                          {130, 266, 74},   // … 4-byte accesses
-                          {20, 40, 2},     {24, 24, 8},   // K less than one instruction's
-                          {9, 8, 16},      {9, 24, 200},  // K of several tiles and a tail
-                          {30, 41, 301},                  // … whose rows begin anywhere
-                          {30, 41, 104},  // rows of A allow 16-byte accesses, rows of B do not
-                          {30, 48, 101},  // … and the other way round
-                          {1, 130, 7},     {130, 1, 7},  // one row, one column
-                          {1, 1, 1},       {0, 5, 3},    {5, 0, 3}, {0, 0, 0}, {5, 35, 0}})
+  for (const Shape& shape : std::vector<Shape>{
+           {128, 128, 64},   // whole tiles
+           {256, 256, 256},  // several, and each stage more than once
+           {37, 45, 29},     // all different, no whole tile
+           {257, 129, 65},   // more than one in all directions
+           {136, 264, 72},   // … with rows that allow 16-byte accesses
+           {132, 268, 76},   // … 8-byte accesses
+           {130, 266, 74},   // … 4-byte accesses
+       })
     check_step(step, shape);
+  for (const Shape& shape : shapes_at_edges) check_step(step, shape);
 }
 
 TEST_CASE("tensor cores: every step takes any address that its types can have", "[shapes]") {
   const auto step = EACH_STEP(steps_and_cublas());
-  for (int64_t offset : {1, 2, 4, 7}) {
-    const Shape shape = {12, 24, 16};  // rows that would allow 16-byte accesses
-    check_step(step, shape, {.a = offset});
-    check_step(step, shape, {.b = offset});
-    check_step(step, shape, {.c = offset});
-    check_step(step, {13, 19, 11}, {offset, offset, offset});
-  }
+  check_addresses([&](Shape shape, Offsets offsets) { check_step(step, shape, offsets); });
 }
 
-// The products are those of A and B alone: not of what fills up a tile, nor are any left out.
 TEST_CASE("tensor cores: every step gives NaN for 0 times infinity, and infinity for others") {
   const auto step = EACH_STEP(steps_and_cublas());
-  for (const Shape& shape : {Shape{5, 6, 11}, {5, 8, 24}}) {
-    const auto [M, N, K] = shape;
-    std::vector<float> A = bf16_values({M, K}, 1), B = bf16_values({K, N}, 2);
-    A[1 * K + 2] = 0, B[2 * N + 3] = INFINITY;     // C[1][3]; else infinite in column 3
-    A[4 * K + 10] = -INFINITY, B[10 * N + 5] = 0;  // C[4][5]; else infinite in row 4
-    const Expected want = reference(A, B, N, K, all_rows(M));
-    for (int64_t i = 0; i < M * N; ++i)
-      CHECK(std::isfinite(want.value[i]) == (i / N != 4 && i % N != 3));
-    check_step(step, shape, A, B);
-  }
+  check_zero_times_infinity<bf16>(
+      [&](Shape shape, auto& A, auto& B) { check_step(step, shape, A, B); });
 }
 
 TEST_CASE("tensor cores: every step rounds to bf16 once, and to nearest even") {

@@ -25,6 +25,7 @@ class OwnStream {
  public:
   OwnStream(int64_t outputs, int64_t workspace_bytes) : out(outputs), memory(workspace_bytes) {
     CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CUDA_CHECK(cudaDeviceSynchronize());  // the default stream has poisoned both, too
   }
   ~OwnStream() { cudaStreamDestroy(stream); }
   OwnStream(const OwnStream&) = delete;
@@ -46,7 +47,6 @@ int64_t count_others(int64_t times, const std::vector<T>& want, int64_t workspac
                      const Launch& launch) {
   const size_t bytes = want.size() * sizeof(T);
   OwnStream<T> own(static_cast<int64_t>(want.size()), workspace_bytes);
-  CUDA_CHECK(cudaDeviceSynchronize());  // what poisoned these, in the default stream, is done
   int64_t others = 0;
   for (int64_t i = 0; i < times; ++i) {
     CUDA_CHECK(cudaMemsetAsync(own.out.data(), 0xff, bytes, own.stream));
@@ -92,7 +92,6 @@ void check_in_two_streams(
   const std::vector<T> want = out.to_host();
 
   OwnStream<T> first(outputs, workspace_bytes), second(outputs, workspace_bytes);
-  CUDA_CHECK(cudaDeviceSynchronize());  // what filled the inputs and these is done
   for (OwnStream<T>* own : {&first, &second}) {
     // In the stream: what another stream writes there is then not ordered with it.
     CUDA_CHECK(cudaMemsetAsync(own->out.data(), 0xff, outputs * sizeof(T), own->stream));

@@ -4,20 +4,13 @@
 #include "common/measure/row_major_blas.hpp"
 #include "common/testing/testing.hpp"
 #include "fp16/fp16.hpp"
-#include "tensor_cores/tensor_cores.hpp"
+#include "tensor_cores/tests/check_step.hpp"
 
 namespace tutorial::tiled_matmul::fp16 {
 
-using tensor_cores::reference;
-
-struct Shape {
-  int64_t M, N, K;
-};
-
-// How far A, B and C begin, in elements, from an address that is a multiple of 256 bytes.
-struct Offsets {
-  int64_t a = 0, b = 0, c = 0;
-};
+using tensor_cores::check_addresses, tensor_cores::check_zero_times_infinity;
+using tensor_cores::reference, tensor_cores::Shape, tensor_cores::Offsets;
+using tensor_cores::shapes_at_edges;
 
 inline std::vector<float> half_values(std::vector<int64_t> shape, uint64_t seed) {
   return rounded_to<__half>(make_values(shape, Init::normal, seed));

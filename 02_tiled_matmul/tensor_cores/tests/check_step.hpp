@@ -1,4 +1,4 @@
-// For the tests of this part and of part hopper: a step against the reference.
+// For the tests of this part and of parts hopper and fp16: a step against the reference.
 #pragma once
 
 #include "common/measure/row_major_blas.hpp"
@@ -17,6 +17,45 @@ struct Shape {
 struct Offsets {
   int64_t a = 0, b = 0, c = 0;
 };
+
+/// No whole tile, few elements of K, rows that begin anywhere, one row, nothing.
+inline const std::vector<Shape> shapes_at_edges = {
+    {20, 40, 2},   {24, 24, 8},   // K less than one instruction's
+    {9, 8, 16},    {9, 24, 200},  // K of several tiles and a tail
+    {30, 41, 301},                // … whose rows begin anywhere
+    {30, 41, 104},                // rows of A allow 16-byte accesses, rows of B do not
+    {30, 48, 101},                // … and the other way round
+    {1, 130, 7},   {130, 1, 7},   // one row, one column
+    {1, 1, 1},     {0, 5, 3},    {5, 0, 3}, {0, 0, 0}, {5, 35, 0}};
+
+/// check(shape, offsets): addresses of every alignment, of each matrix and of all.
+template <class Check>
+void check_addresses(const Check& check) {
+  for (int64_t offset : {1, 2, 4, 7}) {
+    const Shape shape = {12, 24, 16};  // rows that would allow 16-byte accesses
+    check(shape, Offsets{.a = offset});
+    check(shape, Offsets{.b = offset});
+    check(shape, Offsets{.c = offset});
+    check({13, 19, 11}, Offsets{offset, offset, offset});
+  }
+}
+
+/// check(shape, A, B), of numbers that T has: NaN for 0 times infinity, and infinity for others.
+/// The products are those of A and B alone: not of what fills up a tile, nor are any left out.
+template <class T, class Check>
+void check_zero_times_infinity(const Check& check) {
+  for (const Shape& shape : {Shape{5, 6, 11}, {5, 8, 24}}) {
+    const auto [M, N, K] = shape;
+    std::vector<float> A = rounded_to<T>(make_values({M, K}, Init::normal, 1));
+    std::vector<float> B = rounded_to<T>(make_values({K, N}, Init::normal, 2));
+    A[1 * K + 2] = 0, B[2 * N + 3] = INFINITY;     // C[1][3]; else infinite in column 3
+    A[4 * K + 10] = -INFINITY, B[10 * N + 5] = 0;  // C[4][5]; else infinite in row 4
+    const Expected want = reference(A, B, N, K, all_rows(M));
+    for (int64_t i = 0; i < M * N; ++i)
+      CHECK(std::isfinite(want.value[i]) == (i / N != 4 && i % N != 3));
+    check(shape, A, B);
+  }
+}
 
 inline std::vector<float> bf16_values(std::vector<int64_t> shape, uint64_t seed) {
   return rounded_to<bf16>(make_values(shape, Init::normal, seed));
