@@ -55,9 +55,7 @@ def has_code_on(source, architecture):
     if '"common/kernel/wgmma.cuh"' in text:
         return architecture == "90a"
     has_products = '"common/kernel/mma.cuh"' in text or "<mma.h>" in text
-    if "/fp16/" in source:
-        return True
-    return not has_products or architecture != "75"
+    return not has_products or architecture != "75" or "/fp16/" in source  # its products are those that 7.5 has
 
 
 def compiled(nvcc, source, architecture):

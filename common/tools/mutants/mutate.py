@@ -39,9 +39,9 @@ NEAR = 3  # lines
 class Mutant(mistakes.Mistake):
     """A planted mistake that a program made."""
 
-    def __init__(self, ladder, name, site, number):
-        super().__init__(ladder / "mistakes.txt", name)
-        self.site, self.number = site, number
+    def __init__(self, site, seed, number):
+        super().__init__(Path(site["file"]).parent / "mistakes.txt", f"{seed}_{number}")
+        self.site, self.seed, self.number = site, seed, number
         self.field["file"] = Path(site["file"]).name
         self.text = Path(site["file"]).read_text()
         self.line = self.text.count("\n", 0, site["start"]) + 1
@@ -81,13 +81,11 @@ def drawn(count, seed, ladders):
     draw = random.Random(seed)
     for some in by_kind.values():
         draw.shuffle(some)
-    mutants, number = [], 0
+    mutants = []
     while len(mutants) < count and any(by_kind.values()):
         for kind in sorted(by_kind):
             if by_kind[kind] and len(mutants) < count:
-                site = by_kind[kind].pop()
-                mutants.append(Mutant(Path(site["file"]).parent, f"{seed}_{number}", site, number))
-                number += 1
+                mutants.append(Mutant(by_kind[kind].pop(), seed, len(mutants)))
     return mutants
 
 
@@ -120,7 +118,7 @@ def run_tests(mutant, step):
 def judge(mutant):
     """The line for the record."""
     row = dict.fromkeys(COLUMNS, "")
-    row |= {"seed": mutant.id.split("_")[0], "number": mutant.number, "file": os.path.relpath(mutant.site["file"], project.ROOT),
+    row |= {"seed": mutant.seed, "number": mutant.number, "file": os.path.relpath(mutant.site["file"], project.ROOT),
             "line": mutant.line, "kind": mutant.site["kind"], "old": mutant.old, "new": mutant.site["new"]}
     if not mutant.tests().exists():
         return row | {"verdict": "does not compile"}
