@@ -69,7 +69,7 @@ export async function runInPage(browser, fail) {
       ['a program that prints much', text(own).replace('std::printf', 'for (int i = 0; i < 30000; ++i) std::printf'), 'It ended with 1', 'prints more than the 200000 characters', 'The checks found'],
       ['a program without main', 'void f() {}', 'It did not run', "my.cu:1:1: error: undefined reference to `main'"],
       ['a program that crashes', '#include <cstdlib>\nint main() { std::abort(); }', 'It ended with 139', 'The program crashed, outside of a kernel'],
-      ['with headers that are not there', `#include <thrust/sort.h>\n${text(own)}`, 'It did not run', 'my.cu:1:1: error: Thrust is not on the CPU backend'],
+      ['with headers that are not there', `#include <thrust/sort.h>\n${text(own)}`, 'It did not run', 'my.cu:1:1: error: Thrust: not on the CPU backend'],
     ]) await expect(own, words, { what, source })
   })
   return 'kernels that run in the page'
