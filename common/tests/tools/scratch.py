@@ -15,7 +15,7 @@ def tools():
     folder = tempfile.TemporaryDirectory()
     unittest.addModuleCleanup(folder.cleanup)
     shutil.copytree(PROJECT / "common/tools", folder.name, dirs_exist_ok=True,
-                    ignore=shutil.ignore_patterns("__pycache__"))
+                    ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
     compileall.compile_dir(folder.name, quiet=1)
     return folder.name
 

@@ -2,15 +2,22 @@
 """Tests the tests: makes mutants, files with one small change each, and sees whether the tests fail.
 
 usage: ./learn mistakes --mutate COUNT [--seed SEED] [CHAPTER | PART]
+       ./learn mistakes --mutate COUNT --again
 
 A mutant is one operator, constant, index, condition, call, barrier, argument, operand or name that is another one, in a
 kernel, a launcher, a rule of the host, a reference or a bound (sites.js finds where). The seed names them: the same ones
 for the same sources. Each is built as a planted mistake is, and its step's tests run until the first failure, then, if
 there is none, those of the whole part. What was judged is kept in build/cpu/mutants/judged.csv, line by line, and is not
-judged again; KEEP names another file. The end says how many were caught, and how many of those with a line within
-three of the change; the survivors follow, to be judged by hand.
+judged again, as a mutant keeps its name as long as its line is as it was; KEEP names another file. The end says how many
+were caught, and how many of those with a line within three of the change; the survivors follow, to be judged by hand.
+
+docs/results/mutants.csv is a record of a long run, with those judgements in its last column: "equal: why", "slower: why",
+or "hole: what catches it now". --again takes COUNT of those that the record says are caught, now or then, each day
+others, and fails if one survives.
 """
 import csv
+import datetime
+import hashlib
 import json
 import os
 import random
@@ -30,7 +37,8 @@ import mistakes
 BUILD = project.ROOT / "build/cpu"
 FOLDER = BUILD / "mutants"
 KEPT = Path(os.environ.get("KEEP", FOLDER / "judged.csv"))
-COLUMNS = ("seed", "number", "file", "line", "kind", "old", "new", "verdict", "check", "named", "said")
+RECORD = project.ROOT / "docs/results/mutants.csv"
+COLUMNS = ("seed", "name", "file", "line", "kind", "old", "new", "verdict", "check", "named", "said", "judgement")
 AT_ONCE = 16  # for each time that CMake is asked
 SECONDS = 240  # for the tests of a mutant: those of most parts take less than 60
 NEAR = 3  # lines
@@ -39,9 +47,9 @@ NEAR = 3  # lines
 class Mutant(mistakes.Mistake):
     """A planted mistake that a program made."""
 
-    def __init__(self, site, seed, number):
-        super().__init__(Path(site["file"]).parent / "mistakes.txt", f"{seed}_{number}")
-        self.site, self.seed, self.number = site, seed, number
+    def __init__(self, site, seed):
+        super().__init__(Path(site["file"]).parent / "mistakes.txt", site["name"])
+        self.site, self.seed = site, seed
         self.field["file"] = Path(site["file"]).name
         self.text = Path(site["file"]).read_text()
         self.line = self.text.count("\n", 0, site["start"]) + 1
@@ -68,25 +76,52 @@ def sources(ladder):
             if path.suffix in mistakes.SOURCES and path.name not in project.NOT_IN_LIBRARY]
 
 
-def drawn(count, seed, ladders):
-    """The mutants of a seed: of each kind as many as of the others, as far as there are."""
-    files = [str(path) for ladder in ladders for path in sources(ladder)]
+def name_sites(sites, seed):
+    """Each gets a name that is drawn from the seed and from what is changed, and not from what stands around it: an edit
+    elsewhere leaves the names, and with them the order, of all other mutants."""
+    texts, seen = {}, {}
+    for site in sites:
+        text = texts.setdefault(site["file"], Path(site["file"]).read_text())
+        start = text.rfind("\n", 0, site["start"]) + 1
+        line = text[start:text.find("\n", site["end"])]
+        words = (seed, os.path.relpath(site["file"], project.ROOT), site["kind"], site["new"], site["start"] - start, line)
+        seen[words] = seen.get(words, 0) + 1
+        site["name"] = hashlib.sha256(repr((*words, seen[words])).encode()).hexdigest()[:10]
+
+
+def sites_in(files):
     here = Path(__file__).parent
     if not (here / "node_modules").is_dir():
         subprocess.run(["npm", "ci", "--silent"], cwd=here, check=True)
-    sites = json.loads(subprocess.run(["node", here / "sites.js", *files], stdout=subprocess.PIPE, check=True).stdout)
+    return json.loads(subprocess.run(["node", here / "sites.js", *files], stdout=subprocess.PIPE, check=True).stdout)
+
+
+def drawn(count, seed, ladders):
+    """The mutants of a seed: of each kind as many as of the others, as far as there are."""
+    sites = sites_in([str(path) for ladder in ladders for path in sources(ladder)])
+    name_sites(sites, seed)
     by_kind = {}
-    for site in sites:
+    for site in sorted(sites, key=lambda site: site["name"], reverse=True):
         by_kind.setdefault(site["kind"], []).append(site)
-    draw = random.Random(seed)
-    for some in by_kind.values():
-        draw.shuffle(some)
     mutants = []
     while len(mutants) < count and any(by_kind.values()):
         for kind in sorted(by_kind):
             if by_kind[kind] and len(mutants) < count:
-                mutants.append(Mutant(by_kind[kind].pop(), seed, len(mutants)))
+                mutants.append(Mutant(by_kind[kind].pop(), seed))
     return mutants
+
+
+def caught_before(count):
+    """Mutants that the record says are caught, each day others, as far as their lines are as they were."""
+    rows = [row for row in read(RECORD).values() if row["verdict"] == "caught" or row["judgement"].startswith("hole: ")]
+    rows = random.Random(datetime.date.today().toordinal()).sample(rows, min(count, len(rows)))
+    mutants = {}
+    for seed in {row["seed"] for row in rows}:
+        files = {str(project.ROOT / row["file"]) for row in rows if row["seed"] == seed}
+        sites = sites_in(sorted(file for file in files if Path(file).exists()))
+        name_sites(sites, int(seed))
+        mutants |= {site["name"]: Mutant(site, int(seed)) for site in sites}
+    return [mutants[row["name"]] for row in rows if row["name"] in mutants]
 
 
 def build(some):
@@ -118,7 +153,7 @@ def run_tests(mutant, step):
 def judge(mutant):
     """The line for the record."""
     row = dict.fromkeys(COLUMNS, "")
-    row |= {"seed": mutant.seed, "number": mutant.number, "file": os.path.relpath(mutant.site["file"], project.ROOT),
+    row |= {"seed": mutant.seed, "name": mutant.id, "file": os.path.relpath(mutant.site["file"], project.ROOT),
             "line": mutant.line, "kind": mutant.site["kind"], "old": mutant.old, "new": mutant.site["new"]}
     if not mutant.tests().exists():
         return row | {"verdict": "does not compile"}
@@ -146,22 +181,36 @@ def keep(rows):
         table.writerows(rows)
 
 
-def judged():
-    if not KEPT.exists():
+def read(path):
+    if not path.exists():
         return {}
-    with KEPT.open(newline="") as file:
-        return {(row["seed"], int(row["number"])): row for row in csv.DictReader(file)}
+    with path.open(newline="") as file:
+        return {row["name"]: row for row in csv.DictReader(file)}
+
+
+def judge_all(mutants):
+    """Yields the line of each."""
+    for first in range(0, len(mutants), AT_ONCE):
+        some = mutants[first:first + AT_ONCE]
+        build(some)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for row in pool.map(judge, some):
+                print(f"{row['name']} {row['verdict']:16} {row['check']:8} {row['named']:9} {row['file']}:{row['line']} {row['kind']}", flush=True)
+                yield row
+    (FOLDER / "list.cmake").unlink(missing_ok=True)
 
 
 def summary(rows):
     caught = [row for row in rows if row["verdict"] == "caught"]
     alive = [row for row in rows if row["verdict"] == "survived"]
-    built = len(caught) + len(alive)
+    meant = [row for row in alive if not row["judgement"].startswith(("equal: ", "slower: "))]
     near = sum(row["named"] == "near" for row in caught)
-    yield f"{len(rows)} mutants: {len(rows) - built} do not compile, {len(caught)} caught, {len(alive)} survived"
-    if built:
-        yield f"caught {100 * len(caught) / built:.0f} %, of these {100 * near / max(len(caught), 1):.0f} % with a line within {NEAR}"
-    for row in alive:
+    yield f"{len(rows)} mutants: {len(rows) - len(caught) - len(alive)} do not compile, {len(caught)} caught, {len(alive)} survived"
+    if caught:
+        yield f"caught {100 * len(caught) / len(caught + meant):.1f} %, of these {100 * near / len(caught):.1f} % with a line within {NEAR}"
+    if len(meant) < len(alive):
+        yield f"not counted: {len(alive) - len(meant)} that are equal in effect or only slower"
+    for row in meant:
         yield f"  {row['file']}:{row['line']}  {row['kind']}: {' '.join(row['old'].split())}  ->  {' '.join(row['new'].split())}"
 
 
@@ -170,27 +219,27 @@ def main():
     parser = project.arguments(__doc__)
     parser.add_argument("--mutate", dest="count", type=int, required=True, metavar="COUNT")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("where", nargs="?", default="")
     chosen = parser.parse_args()
-    ladders = [project.find_ladder(chosen.where)] if chosen.where else project.ladders()
     if chosen.count < 1:
         project.die(f"--mutate takes how many mutants, one or more, and {chosen.count} is none")
+    if chosen.again and chosen.where:
+        project.die("--again takes mutants from all chapters: leave out " + chosen.where)
     if not shutil.which("node") or not shutil.which("npm"):
         project.die("mutants are found by a parser for Node.js: install nodejs and npm")
+    if chosen.again:
+        rows = list(judge_all(caught_before(chosen.count)))
+        print("\n".join(summary(rows)))
+        sys.exit(any(row["verdict"] == "survived" for row in rows))
+    ladders = [project.find_ladder(chosen.where)] if chosen.where else project.ladders()
     mutants = drawn(chosen.count, chosen.seed, ladders)
-    known = judged()
-    waiting = [mutant for mutant in mutants if (str(chosen.seed), mutant.number) not in known]
+    waiting = [mutant for mutant in mutants if mutant.id not in read(KEPT)]
     print(f"{len(mutants)} mutants, {len(mutants) - len(waiting)} judged before", flush=True)
-    for first in range(0, len(waiting), AT_ONCE):
-        some = waiting[first:first + AT_ONCE]
-        build(some)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            for row in pool.map(judge, some):
-                keep([row])
-                print(f"{row['number']:5} {row['verdict']:16} {row['check']:8} {row['named']:9} {row['file']}:{row['line']} {row['kind']}", flush=True)
-    (FOLDER / "list.cmake").unlink(missing_ok=True)
-    known = judged()
-    print("\n".join(summary([known[str(chosen.seed), mutant.number] for mutant in mutants])))
+    for row in judge_all(waiting):
+        keep([row])
+    known = read(KEPT)
+    print("\n".join(summary([known[mutant.id] for mutant in mutants])))
 
 
 if __name__ == "__main__":
