@@ -48,8 +48,9 @@ struct LongSum {
 std::vector<Derived> derived_product(ProductShape shape, const std::vector<float>& A,
                                      const std::vector<float>& B, Long relative);
 
-/// In a TEST_CASE: each value is the derived one, but for its rounding, and no bound is below the
-/// derived one or more than twice as large.
+/// In a TEST_CASE: each value is the derived one, but for its rounding. No bound is below the
+/// derived one; and none is larger by more than a quarter, which is what references round up to
+/// simple numbers.
 void check_derived(const Expected& got, const std::vector<Derived>& want);
 
 }  // namespace tutorial

@@ -71,6 +71,13 @@ float sum_by_cutting(const Dot& dot) {
   return static_cast<float>(sum);
 }
 
+float rough_exp(float x, int direction) {
+  const double exact = std::exp(double{x});
+  if (exact == 0) return 0;
+  const double units = std::trunc(2 + 1.17 * std::abs(x));
+  return static_cast<float>(exact + direction * units * std::ldexp(1.0, std::ilogb(exact) - 23));
+}
+
 void check_bound_is_reached(const std::vector<Dot>& dots,
                             const std::function<float(const Dot&)>& sum,
                             const std::function<Expected(const Dot&)>& reference, double part) {

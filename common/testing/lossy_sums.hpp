@@ -30,6 +30,10 @@ float sum_by_cutting(const Dot& dot);
 /// One such step: `terms` are the sum so far and the products.
 double cut_and_added(const std::vector<double>& terms);
 
+/// exp(x) of float32, as far above (direction 1) or below (-1) the true one as __expf may be: 2 +
+/// 1.17·|x| units in the last place (CUDA Programming Guide, "Mathematical Functions").
+float rough_exp(float x, int direction);
+
 /// In a TEST_CASE: `sum` keeps the one bound that `reference` gives for each product, and loses at
 /// least `part` of it with one of them.
 void check_bound_is_reached(const std::vector<Dot>& dots,
