@@ -86,9 +86,15 @@ void Mbarriers::make(uint64_t* barrier, uint32_t arrivals, const void* instructi
   if (unit >= kUnits + kMaxUnits)
     refuse(running_, "barrier", instruction,
            "  the simulator has room for " + std::to_string(number) + " barriers of a block\n");
-  if (!made.waiting.empty())
-    refuse(running_, "barrier", instruction,
-           "  barrier_init() of " + name(made) + ", at which threads wait\n");
+  // PTX ISA, mbarrier.init: undefined where there is a valid barrier, which mbarrier.inval has not
+  // ended.
+  if (made.arrivals != 0)
+    refuse(
+        running_, "barrier", instruction,
+        "  barrier_init() of " + name(made) + ", which is one already: " +
+            running_.place(static_cast<uint32_t>(made.made_by), running_.block_number()) +
+            " made it" + (made.waiting.empty() ? "" : ", and threads wait at it") +
+            "\n  likely: all threads call it, and one of a block should; or it stands in a loop\n");
   Knowledge known = std::move(made.completed);  // of the unit's copies before
   made = {};
   made.address = address;

@@ -166,7 +166,7 @@ def judge(mutant):
     kinds = [kind for kind in mistake_reports.KINDS if mistake_reports.reports(kind, out, err)]
     lines = {int(line) for line in re.findall(rf"(?<![\w.]){re.escape(mutant.field['file'])}:(\d+)", f"{err}\n{out}")}
     near = any(abs(line - mutant.line) <= NEAR for line in lines)
-    said = next((line for line in f"{err}\n{out}".splitlines() if line.strip() and not line.startswith("device:")), "")
+    said = next((line for line in f"{err}\n{out}".splitlines() if line.strip() and not line.startswith(("device:", "RNG seed:"))), "")
     return row | {"verdict": "caught", "check": "late" if status == "late" else " ".join(kinds) or "test",
                   "named": "near" if near else "elsewhere" if lines else "no", "said": said.strip()[:160]}
 

@@ -37,6 +37,7 @@ enum Fault {
   no_wait_for_store,
   written_before_store_has_read,
   no_init,
+  init_by_all,
   no_init_fence,
   load_misplaced,
   load_between,
@@ -61,7 +62,7 @@ __global__ void pipeline(const __grid_constant__ CUtensorMap A,
                          const __grid_constant__ CUtensorMap C, int steps) {
   extern __shared__ unsigned char memory[];
   Tiles& tiles = aligned_shared<Tiles>(memory);
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == 0 || FAULT == init_by_all) {
     for (int stage = 0; stage < STAGES; ++stage) {
       if (FAULT != no_init) barrier_init(tiles.full[stage], 1);
       barrier_init(tiles.empty[stage], FAULT == too_many_arrivals  ? 129
@@ -186,6 +187,8 @@ TEST_CASE("hopper: a barrier that never completes", "[hopper]") {
   CHECK_REPORT(load_too_few, "barrier in pipeline", "128 threads wait at barrier_wait(), parity 0",
                "phase 2: 0 arrivals of 1", "nobody arrives for this phase");
   CHECK_REPORT(no_init, "init in pipeline", "is no barrier");
+  CHECK_REPORT(init_by_all, "barrier in pipeline", "which is one already",
+               "block (0,0) thread (0,0) made it", "all threads call it");
   CHECK_REPORT(no_init_fence, "barrier in pipeline", "barrier_init_fence() is missing",
                "// the load");
 }
