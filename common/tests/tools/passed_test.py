@@ -51,6 +51,19 @@ class Passed(Scratch):
         self.passed("note", "cpu", "0", "")  # it is not even built
         self.assertEqual(self.stamps(), ["road", "wide"])
 
+    def test_lines_that_changed_since(self):
+        step = self.write("01_a/fast/step1_x.cu", "a\nb\nc\nd\ne\n")
+        self.assertEqual(self.passed("lines", "cpu", ""), [])  # nothing has passed yet
+        self.passed("note", "cpu", "0", "")
+        self.assertEqual(self.passed("lines", "cpu", ""), [])
+        step.write_text("a\nB\nc\nD\nE\n")
+        self.write("01_a/wide/new.hpp", "a\nb\n")
+        self.assertEqual(" ".join(self.passed("lines", "cpu", "")),
+                         "Changed since the tests of 01_a/fast passed here: step1_x.cu:2, 4-5 "
+                         "Changed since the tests of 01_a/wide passed here: new.hpp:1-2")
+        step.write_text("b\nc\nd\ne\n")  # a line is gone
+        self.assertEqual(self.passed("lines", "cpu", "^01_a/fast$")[-1], "step1_x.cu:1")
+
     def test_what_failed_is_not(self):
         self.write("build/cpu/Testing/Temporary/LastTestsFailed.log",
                    "3:01_a/wide: every shape\n7:01_a: x\n8:mistake 01_a/fast: y\n")

@@ -7,8 +7,12 @@ usage: passed.py changed BACKEND CHAPTER [PART]...  those of the parts that were
                                                     or one never passed. Without a FOLDER: of all that passed once
        passed.py note BACKEND STATUS LABELS         after ctest: of the folders whose label matches LABELS, those of
                                                     which no test failed have passed
+       passed.py lines BACKEND LABELS               the lines of these folders' sources that are other ones since then
 
-For each there is an empty file build/BACKEND/passed/CHAPTER/PART, or …/road, as old as the run in which it passed."""
+For each there is a file build/BACKEND/passed/CHAPTER/PART, or …/road, as old as the run in which it passed: the sources,
+as they were then, as JSON."""
+import difflib
+import json
 import re
 import sys
 
@@ -77,13 +81,36 @@ def note(backend, status, labels):
     for folder in all_folders():
         if re.search(labels, folder) and folder not in failed and programs(backend, folder):
             stamp(backend, folder).parent.mkdir(parents=True, exist_ok=True)
-            stamp(backend, folder).touch()
+            stamp(backend, folder).write_text(json.dumps(sources(folder)))
+
+
+def sources(folder):
+    return {path.name: path.read_text() for path in sorted((project.ROOT / folder).iterdir())
+            if path.suffix in (".cu", ".cuh", ".hpp", ".cpp")}
+
+
+def changed_lines(before, now):
+    """"66, 70-72": the lines of `now` that are not those of `before`; of lines that are gone the next one."""
+    for kind, _, _, first, end in difflib.SequenceMatcher(None, before.splitlines(), now.splitlines(), False).get_opcodes():
+        if kind != "equal":
+            yield f"{first + 1}-{end}" if end > first + 1 else str(first + 1)
+
+
+def lines(backend, labels):
+    for folder in all_folders():
+        kept = stamp(backend, folder)
+        if not re.search(labels, folder) or not kept.exists() or not kept.stat().st_size:
+            continue
+        before = json.loads(kept.read_text())
+        for name, text in sources(folder).items():
+            if said := ", ".join(changed_lines(before.get(name, ""), text)):
+                print(f"Changed since the tests of {folder} passed here: {name}:{said}")
 
 
 def main():
     parser = project.arguments(__doc__)
     commands = parser.add_subparsers(prog=parser.prog, required=True, metavar="COMMAND")
-    for run, *words in ((changed, "backend", "chapter"), (edited, "backend"), (note, "backend", "status", "labels")):
+    for run, *words in ((changed, "backend", "chapter"), (edited, "backend"), (note, "backend", "status", "labels"), (lines, "backend", "labels")):
         command = commands.add_parser(run.__name__)
         command.set_defaults(run=run)
         for word in words:
