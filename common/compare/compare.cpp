@@ -13,6 +13,7 @@ namespace {
 Comparison compare_checked(const detail::Checked& checked) {
   const int64_t cols = checked.layout.cols;
   Comparison result;
+  bool any_error = false;
   std::vector<int64_t> wrong;
   for (size_t row = 0; row < checked.rows.size(); ++row) {
     const float* got = checked.got.data() + checked.rows[row] * cols;
@@ -22,7 +23,8 @@ Comparison compare_checked(const detail::Checked& checked) {
       if (!matches(got[col], want[col], bound[col]))
         wrong.push_back(static_cast<int64_t>(row) * cols + col);
       const double error = std::abs(got[col] - want[col]);
-      if (std::isfinite(error) && (error > result.max_error || result.bound == 0)) {
+      if (std::isfinite(error) && (error > result.max_error || !any_error)) {
+        any_error = true;
         result.max_error = error;
         result.bound = bound[col];
       }

@@ -76,6 +76,9 @@ TEST_CASE("a comparison gives the largest error with its bound, also when all is
   const Comparison wrong = compare(got, {{1, 2, 3}, {0.5, 0.125, 9}}, {.cols = 3});
   CHECK_FALSE(wrong.ok);
   CHECK(wrong.wrong == 2);
+  // Exact results, which allow no error, have one, too; it is not the last one's.
+  const Comparison exact = compare(got, {{-3, 2.25, nan}, {0, 0, 0}}, {.cols = 3});
+  CHECK((exact.wrong == 1 && exact.max_error == 4.5 && exact.bound == 0));
 }
 
 TEST_CASE("gamma_bound is n·u / (1 - n·u)") {
