@@ -59,7 +59,7 @@ int main(int argc, char** argv) try {
   table.problem("out[" + shape_text({s.M, s.k}) + "] = the " + std::to_string(s.k) +
                     " nearest of B[" + shape_text({s.N, s.D}) + "] for each of A[" +
                     shape_text({s.M, s.D}) + "], by " + (by_product ? "a·b" : "|a - b|") + ", fp32",
-                {.flop = 2.0 * s.M * s.N * s.D, .bytes = 4.0 * (s.M + s.N) * s.D + 4.0 * s.M * s.k},
+                {.flop = 2.0 * s.M * s.N * s.D, .bytes = 4.0 * (s.M + s.N) * s.D + 8.0 * s.M * s.k},
                 {s.M, s.k}, bytes + 4.0 * s.M * s.k);
   Input &input_a = options.input("a"), &input_b = options.input("b");
   const float *a = input_a.device(), *b = input_b.device();
@@ -70,19 +70,25 @@ int main(int argc, char** argv) try {
   const std::vector<int64_t> rows =
       sample_rows(s.M, static_cast<int64_t>(affordable(1e8) / std::max(1.0, 1.0 * s.N * s.D)) + 1,
                   options.seed());
-  const auto check = [&](const Launched& row, unsigned features) {
-    return compare_rows(
-        row.output,
-        reference(s, input_a.host(), input_b.host(), rows, row.output, (features & ROUNDED) != 0),
-        rows, row.layout);
+  const auto check = [&](Launched& row, unsigned features) {
+    const std::vector<float>&A = input_a.host(), &B = input_b.host(), of_points = row.fetch(values);
+    const Comparison points =
+        compare_rows(row.output, reference(s, A, B, rows, row.output, (features & ROUNDED) != 0),
+                     rows, row.layout);
+    if (!points.ok) return points;
+    const Comparison sums =
+        compare_rows(of_points, values_reference(s, A, B, rows, row.output), rows,
+                     {.name = "values", .rows = s.M, .cols = s.k, .tile = row.layout.tile});
+    return sums.ok ? points : sums;
   };
+  const auto poison = [&](float*) { values.poison(); };
 
   for (const auto& step : run) {
     // `run`: the step's launcher, or its `asked`, which has the same parameters.
     const auto call = [&](auto run, float* out) {
       return run(s, a, b, out, values.data(), workspace, nullptr);
     };
-    if (auto row = table.launch(step, call)) table.add(row, check(row, step.features));
+    if (auto row = table.launch(step, call, poison)) table.add(row, check(row, step.features));
   }
   if (!with_cublas) return table.finish();
   const CublasHandle handle;
@@ -91,7 +97,7 @@ int main(int argc, char** argv) try {
     row_major_gemm(handle, s.M, s.N, s.D, 1.0f, a, b, 0.0f, c, Transpose::b);
     row_minimum(s, c, s.N, out, values.data(), nullptr);
   };
-  if (auto row = table.launch_vendor("cuBLAS + minimum", cublas_and_minimum))
+  if (auto row = table.launch_vendor("cuBLAS + minimum", cublas_and_minimum, poison))
     table.add(row, check(row, PRODUCT));
   if (!device_has_clock() && options.compares())
     table.note("of cuBLAS + minimum only the minimum is counted");

@@ -256,5 +256,8 @@ void choose(const Search& search, const float* A, const float* B, float* out, fl
 Expected reference(const Search& search, std::span<const float> A, std::span<const float> B,
                    std::span<const int64_t> rows, std::span<const float> got = {},
                    bool rounded_distances = false);
+/// The rows `rows` of values, for the points that all of out names, which are points or -1.
+Expected values_reference(const Search& search, std::span<const float> A, std::span<const float> B,
+                          std::span<const int64_t> rows, std::span<const float> out);
 
 }  // namespace tutorial::masked_bmm::nearest

@@ -101,4 +101,21 @@ Expected reference(const Search& s, std::span<const float> A, std::span<const fl
   return want;
 }
 
+Expected values_reference(const Search& s, std::span<const float> A, std::span<const float> B,
+                          std::span<const int64_t> rows, std::span<const float> out) {
+  Expected want;
+  for (const int64_t r : rows)
+    for (const float point : out.subspan(r * s.k, s.k)) {
+      double sum = 0, magnitude = 0;
+      for (int64_t d = 0; d < s.D && point >= 0; ++d) {
+        const double a = A[r * s.D + d], b = B[static_cast<int64_t>(point) * s.D + d];
+        const double term = s.measure == Measure::product ? a * b : (a - b) * (a - b);
+        sum += term, magnitude += std::abs(term);
+      }
+      want.value.push_back(point < 0 ? NAN : rounded(sum));
+      want.bound.push_back(gamma_bound(s.D + 1) * magnitude + 0x1p-149);
+    }
+  return want;
+}
+
 }  // namespace tutorial::masked_bmm::nearest

@@ -121,12 +121,15 @@ TEST_CASE("nearest: what cannot be done is refused in a sentence") {
 TEST_CASE("nearest: the program checks all steps, and finds one wrong element", "[program]") {
   const Words product = {"--product", "--m", "20", "--n", "30", "--d", "8"};
   const ProgramRun run = run_program(product);
-  // 2·20·30·8 FLOP; A and B, and 20 numbers
-  const Cost least = {.flop = 9600, .bytes = 4 * (20 * 8 + 30 * 8 + 20)};
+  // 2·20·30·8 FLOP; A and B, and 20 numbers of points, and their values
+  const Cost least = {.flop = 9600, .bytes = 4 * (20 * 8 + 30 * 8 + 20 + 20)};
   check_all_right(run,
                   {"product_then_minimum", "fused_minimum", "atomic_lists", "lists_on_chip",
                    "k_best", "cuBLAS + minimum"},
                   least);
+  // Of this row only the minimum of 20 rows is counted: 30 products, a point and its value.
+  check_counted(run.row("cuBLAS + minimum"),
+                {{"global_load_bytes", 4 * 20 * 30}, {"global_store_bytes", 4 * 20 * 2}});
   const ProgramRun near = run_program({"--m", "20", "--n", "30", "--d", "8"});
   check_all_right(near,
                   {"distances", "second_look", "atomic_lists", "lists_on_chip", "k_best",
@@ -136,6 +139,8 @@ TEST_CASE("nearest: the program checks all steps, and finds one wrong element", 
                                          "A[20×8], by |a - b|, fp32"));
   check_wrong(run_spoiled(product, {"fused_minimum", 19, 1, 1}),
               {"1 of 20 elements", "out[19][0]"});
+  check_wrong(run_spoiled(product, {"fused_minimum", 20 + 19, 1, 0.01f}),
+              {"1 of 20 elements", "values[19][0]"});
 }
 
 TEST_CASE("nearest: the program compares some rows of a large result", "[program]") {
@@ -143,6 +148,19 @@ TEST_CASE("nearest: the program compares some rows of a large result", "[program
                   {"--product", "--kernel", "fused_minimum", "--m", "200", "--n", "30", "--d", "8"},
                   100 * 30 * 8, {"fused_minimum", 199, 1, 1}),
               {"1 of 101 checked elements (101 of 200 rows)", "out[199][0]"});
+}
+
+TEST_CASE("the reference of the values is right where they are known") {
+  const std::vector<float> A = {1, 2, 3, 4}, B = {0, 0, 5, 2, -1, 1e30f};
+  const std::vector<float> out = {1, -1, 0, 2};  // two points of each row
+  const Search s = {.M = 2, .N = 3, .D = 2, .k = 2};
+  const std::vector<double> got = values_reference(s, A, B, all_rows(2), out).value;
+  CHECK((got[0] == 16 && std::isnan(got[1]) && got[2] == 25 && got[3] == INFINITY));
+  Search products = s;
+  products.measure = Measure::product;
+  const Expected last = values_reference(products, A, B, std::vector<int64_t>{1}, out);
+  CHECK(last.value == std::vector<double>{0, static_cast<float>(4.0 * 1e30f - 3)});
+  CHECK(std::abs(last.bound[1] / (4e30 * 3 * 0x1p-24) - 1) < 1e-6);
 }
 
 TEST_CASE("the reference of the nearest is right where it is known") {
@@ -163,6 +181,10 @@ TEST_CASE("the reference of the nearest is right where it is known") {
   CHECK(with({1, 1}) == std::vector<double>{0, 1});
   CHECK(with({2, 1}) == std::vector<double>{0, 1});
   CHECK(with({0.5f, 7}) == std::vector<double>{0, 1});
+}
+
+TEST_CASE("nearest: the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, {"--product", "--m", "20", "--n", "30", "--d", "8"});
 }
 
 }  // namespace

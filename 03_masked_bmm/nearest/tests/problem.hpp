@@ -104,24 +104,11 @@ inline Answer check_step(const Step<Launcher>& step, const Problem& p, Rounding 
   CHECK(out.guards_intact());
   CHECK(values.guards_intact());
   CHECK(memory.guards_intact());
-  // The values are those of the points that were found.
-  for (int64_t i = 0; i < s.M * s.k; ++i) {
-    const auto point = static_cast<int64_t>(got.out[i]);
-    if (point < 0) {
-      CHECK(std::isnan(got.values[i]));
-      continue;
-    }
-    double sum = 0, magnitude = 0;
-    for (int64_t d = 0; d < s.D; ++d) {
-      const double x = p.A[i / s.k * s.D + d], y = p.B[point * s.D + d];
-      const double term = s.measure == Measure::product ? x * y : (x - y) * (x - y);
-      sum += term, magnitude += std::abs(term);
-    }
-    if (std::isinf(sum) || std::abs(sum) > FLT_MAX)
-      CHECK(std::isinf(got.values[i]));
-    else
-      CHECK(std::abs(got.values[i] - sum) <= gamma_bound(s.D + 1) * magnitude + 0x1p-149);
-  }
+  if (!result.ok) return got;
+  const Comparison of_points =
+      compare(got.values, values_reference(s, p.A, p.B, all_rows(s.M), got.out),
+              {.name = "values", .rows = s.M, .cols = s.k, .tile = step.tile});
+  if (!of_points.ok) FAIL_CHECK(of_points.report);
   return got;
 }
 
