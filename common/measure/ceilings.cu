@@ -52,8 +52,7 @@ double measure_flop_per_s() {
         CUDA_CHECK_LAUNCH();
       },
       kRepeats);
-  const double flop = 2.0 * blocks * kThreads * kChains * kRounds;
-  return flop / (timing.median_ms * 1e-3);
+  return per_second(2.0 * blocks * kThreads * kChains * kRounds, timing);
 }
 
 /// cuBLAS's rate for products of T, which `precision` says how to take.
@@ -77,7 +76,7 @@ double measure_products_per_s(Precision precision) {
           row_major_gemm(handle, N, N, N, A.data(), B.data(), C.data());
       },
       kRepeats);
-  return 2.0 * N * N * N / (timing.median_ms * 1e-3);
+  return per_second(2.0 * N * N * N, timing);
 }
 
 double measure_bytes_per_s() {
@@ -89,7 +88,7 @@ double measure_bytes_per_s() {
   const Timing timing = time_launch(
       [&] { CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice)); },
       kRepeats);
-  return 2.0 * static_cast<double>(bytes) / (timing.median_ms * 1e-3);
+  return per_second(2.0 * static_cast<double>(bytes), timing);
 }
 
 }  // namespace

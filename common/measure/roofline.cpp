@@ -4,8 +4,8 @@
 
 namespace tutorial {
 
-double bound_seconds(const Cost& cost, const Ceiling& ceiling) {
-  return std::max(cost.flop / ceiling.flop_per_s, cost.bytes / ceiling.bytes_per_s);
+double bound_ms(const Cost& cost, const Ceiling& ceiling) {
+  return 1e3 * std::max(cost.flop / ceiling.flop_per_s, cost.bytes / ceiling.bytes_per_s);
 }
 
 bool bound_by_arithmetic(const Cost& cost, const Ceiling& ceiling) {

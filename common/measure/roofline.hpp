@@ -27,9 +27,9 @@ struct Ceiling {
 /// Measures both once and remembers them. Only on a backend that measures time.
 const Ceiling& measured_ceiling(Arithmetic arithmetic = Arithmetic::fp32);
 
-/// The shortest time that the ceilings allow, in seconds.
-double bound_seconds(const Cost& cost, const Ceiling& ceiling);
-/// True when arithmetic, not memory, gives bound_seconds.
+/// The shortest time that the ceilings allow, in milliseconds.
+double bound_ms(const Cost& cost, const Ceiling& ceiling);
+/// True when arithmetic, not memory, gives bound_ms.
 bool bound_by_arithmetic(const Cost& cost, const Ceiling& ceiling);
 
 }  // namespace tutorial

@@ -76,6 +76,14 @@ constexpr int kWarmUps = 3;
 
 }  // namespace
 
+double per_second(double work, const Timing& timing) {
+  return work / (timing.median_ms * 1e-3);
+}
+
+double megahertz(double cycles, double milliseconds) {
+  return cycles / milliseconds / 1e3;
+}
+
 double quantile(std::vector<double> values, double part) {
   std::sort(values.begin(), values.end());
   const double position = part * static_cast<double>(values.size() - 1);
@@ -112,12 +120,12 @@ Timing time_launch(const std::function<void()>& launch, int repeats,
   read_clock<<<1, 1>>>(cycles.data() + 1);
   CUDA_CHECK_LAUNCH();
   const std::vector<long long> read = cycles.to_host();
-  return {
-      .median_ms = quantile(times, 0.5),
-      .low_ms = quantile(times, 0.25),
-      .high_ms = quantile(times, 0.75),
-      .repeats = repeats,
-      .clock_mhz = static_cast<double>(read[1] - read[0]) / last.milliseconds_since(first) / 1e3};
+  return {.median_ms = quantile(times, 0.5),
+          .low_ms = quantile(times, 0.25),
+          .high_ms = quantile(times, 0.75),
+          .repeats = repeats,
+          .clock_mhz =
+              megahertz(static_cast<double>(read[1] - read[0]), last.milliseconds_since(first))};
 }
 
 }  // namespace tutorial

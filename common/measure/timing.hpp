@@ -19,6 +19,11 @@ struct Timing {
 Timing time_launch(const std::function<void()>& launch, int repeats,
                    const std::function<void()>& before = {});
 
+/// `work` in one run, as work in a second.
+double per_second(double work, const Timing& timing);
+/// A clock's rate, from what it counted in a time.
+double megahertz(double cycles, double milliseconds);
+
 /// The value below which `part` (0 to 1) of the values lie, interpolated: 0.5 gives the median.
 /// `values` must not be empty.
 double quantile(std::vector<double> values, double part);

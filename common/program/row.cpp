@@ -152,6 +152,9 @@ Launched::~Launched() = default;
 std::vector<float> Launched::fetch(const DeviceBuffer<float>& more) {
   return state_->handed_over(more.to_host());
 }
+std::vector<float> Launched::fetch(std::vector<float> more) {
+  return state_->handed_over(std::move(more));
+}
 
 namespace {
 
@@ -220,7 +223,7 @@ Result begun(const Row& row, Role role, const Run& run) {
   result.cost = row.cost.flop > 0 || row.cost.bytes > 0 ? row.cost : run.problem.cost;
   if (run.options.times()) {
     const Ceiling& ceiling = measured_ceiling(result.cost.arithmetic);
-    result.bound_ms = 1e3 * bound_seconds(result.cost, ceiling);
+    result.bound_ms = bound_ms(result.cost, ceiling);
     result.by_arithmetic = bound_by_arithmetic(result.cost, ceiling);
   }
   return result;

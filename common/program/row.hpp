@@ -114,6 +114,8 @@ class Launched {
   explicit operator bool() const { return state_ != nullptr; }
   /// What else the launch wrote.
   std::vector<float> fetch(const DeviceBuffer<float>& more);
+  /// The same where it is on the host already, as numbers.
+  std::vector<float> fetch(std::vector<float> more);
 
   std::span<const float> output;  // on the host; of an output of 16 bits, widened
   Layout layout;                  // its shape and name, and the step's tile

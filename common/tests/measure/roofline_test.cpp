@@ -39,15 +39,15 @@ TEST_CASE("the slower of arithmetic and memory bounds a problem") {
   const Cost matmul = {.flop = 120e12, .bytes = 3e12};
   CHECK(matmul.intensity() == 40);
   CHECK(bound_by_arithmetic(matmul, ceiling));
-  CHECK(bound_seconds(matmul, ceiling) == 2);
+  CHECK(bound_ms(matmul, ceiling) == 2000);
 
   const Cost softmax = {.flop = 6e12, .bytes = 6e12};
   CHECK_FALSE(bound_by_arithmetic(softmax, ceiling));
-  CHECK(bound_seconds(softmax, ceiling) == 2);
+  CHECK(bound_ms(softmax, ceiling) == 2000);
 
   const Cost nothing = {};
   CHECK(nothing.intensity() == 0);
-  CHECK(bound_seconds(nothing, ceiling) == 0);
+  CHECK(bound_ms(nothing, ceiling) == 0);
 }
 
 TEST_CASE("the ceilings are measured once", "[timing]") {

@@ -19,6 +19,11 @@ TEST_CASE("quantiles lie between the values") {
   CHECK(quantile({5, 1, 2, 4, 3}, 0.75) == 4);
 }
 
+TEST_CASE("what is done in milliseconds, in a second") {
+  CHECK(per_second(6e9, {.median_ms = 0.5, .low_ms = 0.25, .high_ms = 1}) == 12e12);
+  CHECK(megahertz(4.5e6, 2.5) == 1800);  // cycles, milliseconds
+}
+
 TEST_CASE("a launch is timed as often as asked, after warm-up", "[timing]") {
   if (!device_has_clock()) SKIP("needs a clock on the device");
   constexpr int64_t kBytes = 64 << 20;

@@ -45,7 +45,61 @@ TEST_CASE("The table of times", "[chapter][table]") {
         "4 vectorised  ok       4.1e-05   5.00     27.5       50 %      40 %  ×4.00\n"
         "  cuBLAS      ok       4.1e-05   2.50     55.0      100 %      80 %      –\n");
   CHECK_THAT(table_text(results, true, true),
-             StartsWith("step          check  max error    bound     ms  spread  TFLOP/s"));
+             StartsWith("step          check  max error    bound     ms  spread  TFLOP/s") &&
+                 ContainsSubstring("1 naive       ok       4.1e-05  3.9e-03  20.00   2.0 %"));
+}
+
+TEST_CASE("The times in --csv", "[chapter][table]") {
+  Result vendor = timed("cuBLAS", 0, 2.5), stage = timed("permute", 0, 0.5);
+  vendor.is_vendor = true;
+  stage.is_stage = true;
+  stage.cost = {.flop = 0, .bytes = 3e5};
+  stage.bound_ms = 0.125;
+  Result step = timed("naive", 1, 20);
+  step.time->clock_mhz = 1755.2;
+  const Problem problem = {.device = "a device", .line = "a problem"};
+  const std::string csv = csv_text({stage, step, vendor}, "02", problem);
+  CHECK(line_with(csv, "naive") ==
+        "\"02\",\"a device\",\"a problem\",\"naive\",step,ok,\"\",4.1e-05,0.0039,"
+        "1.374e+11,201000000,20,19.8,20.2,20,0.125,0.1,1755" +
+            std::string(4 + 17, ','));  // what a kernel takes; counts
+  CHECK_THAT(
+      line_with(csv, "permute"),
+      ContainsSubstring(",stage,ok,\"\",4.1e-05,0.0039,0,300000,0.5,0.495,0.505,20,,0.25,0,"));
+  CHECK_THAT(line_with(csv, "cuBLAS"), ContainsSubstring(",2.5,2.475,2.525,20,1,0.8,0,"));
+}
+
+TEST_CASE("The counts in --csv", "[chapter][table]") {
+  Result counted = timed("naive", 1, 1);
+  counted.time.reset();
+  counted.is_counted = true;
+  counted.blocks = 2;
+  counted.threads = 3;
+  counted.counts.loads = {.requests = 4, .lanes = 100, .bytes = 5, .sectors = 6};
+  counted.counts.stores = {.requests = 7, .lanes = 100, .bytes = 8, .sectors = 9};
+  counted.counts.atomics = {.requests = 100, .lanes = 10, .bytes = 100, .sectors = 100};
+  counted.counts.shared_loads = {
+      .requests = 11, .lanes = 12, .bytes = 100, .wavefronts = 100, .conflicts = 13};
+  counted.counts.shared_stores = {
+      .requests = 14, .lanes = 15, .bytes = 100, .wavefronts = 100, .conflicts = 16};
+  counted.counts.shared_atomics = {.requests = 100, .lanes = 17, .conflicts = 3};
+  counted.counts.async_copies = 18;
+  counted.counts.barriers = 19;
+  counted.counts.warp_operations = 20;
+  const std::string csv = csv_text({counted}, "02", {.device = "a device", .line = "a problem"});
+  const std::string columns =
+      "blocks,threads,global_load_bytes,global_store_bytes,shared_loads,shared_stores,barriers,"
+      "warp_operations,atomics,load_requests,load_sectors,store_requests,store_sectors,"
+      "shared_load_requests,shared_load_conflicts,shared_store_requests,shared_store_conflicts";
+  CHECK_THAT(csv, ContainsSubstring(",occupancy," + columns + "\n"));
+  // Stored are 15 by threads and 18 by asynchronous copies; 10 + 17 atomics.
+  CHECK_THAT(csv, ContainsSubstring(",,2,3,5,8,12,33,19,20,27,4,6,7,9,11,13,14,16\n"));
+  // 6 + 9 + 100 sectors in 4 + 7 + 100 requests; 13 + 16 + 3 conflicts.
+  CHECK(table_text({counted}, false, true) ==
+        "step     check  max error    bound  blocks  threads  loads  stores  sectors/request  "
+        "shared accesses  conflicts  barriers  warp ops  atomics\n"
+        "1 naive  ok       4.1e-05  3.9e-03       2        3    5 B     8 B              1.0  "
+        "             45         32        19        20       27\n");
 }
 
 TEST_CASE("A long reason takes several lines, none wider than the table may be",
