@@ -11,19 +11,23 @@ namespace {
 constexpr double AFFORDABLE_PRODUCTS = 1e9;  // some seconds of the reference
 constexpr int64_t FEWEST_ROWS = 64;
 
-}  // namespace
-
-Comparison compare_coarse_mask(std::span<const Kept> got, std::span<const Kept> want,
-                               const Layout& layout) {
+std::vector<float> entries_of(std::span<const Kept> mask) {
   const auto poison = Kept{0xff};  // what global memory holds until something is written
   std::vector<float> entries;
-  for (const Kept kept : got)
+  for (const Kept kept : mask)
     entries.push_back(kept == poison ? std::bit_cast<float>(~0u) : static_cast<float>(kept));
+  return entries;
+}
+
+Comparison compare_coarse_mask(std::span<const float> got, std::span<const Kept> want,
+                               const Layout& layout) {
   Expected expected;
   for (const Kept kept : want) expected.value.push_back(static_cast<double>(kept));
   expected.bound.resize(want.size());  // exact
-  return compare(entries, expected, layout);
+  return compare(got, expected, layout);
 }
+
+}  // namespace
 
 Comparison check_product(const MaskedBmm& p, const Mask& mask, std::span<const float> A,
                          std::span<const float> B, std::span<const float> got,
@@ -36,9 +40,10 @@ Comparison check_product(const MaskedBmm& p, const Mask& mask, std::span<const f
   return compare_rows(got, masked_bmm_reference(p, mask, A, B, some), some, layout);
 }
 
-Comparison check_coarse_masks(const MaskedBmm& p, const Mask& mask, const DeviceMasks& device) {
+Comparison check_coarse_masks(const MaskedBmm& p, const Mask& mask, const DeviceMasks& device,
+                              const Seen& seen) {
   const auto check = [&](const char* name, const std::vector<Kept>& got, int tile) {
-    return compare_coarse_mask(got, coarse_mask_reference(mask, p.M, p.N, tile),
+    return compare_coarse_mask(seen(entries_of(got)), coarse_mask_reference(mask, p.M, p.N, tile),
                                {.name = name,
                                 .batch = p.masks(),
                                 .rows = ceil_div(p.M, tile),

@@ -48,7 +48,8 @@ int main(int argc, char** argv) try {
           .cost = {.bytes = masks_bytes},
           .is_stage = true,
       });
-      if (row) table.add(row, check_coarse_masks(p, mask, device));
+      const auto seen = [&](std::vector<float> entries) { return row.fetch(std::move(entries)); };
+      if (row) table.add(row, check_coarse_masks(p, mask, device, seen));
     }
     // `run`: the step's launcher, or its `asked`, which has the same parameters.
     if (auto row = table.launch(step, [&](auto run, float* C) { return run(p, a, b, C); }))

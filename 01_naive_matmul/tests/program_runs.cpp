@@ -13,12 +13,22 @@ TEST_CASE("the program checks every step, and says what the least work is", "[pr
   check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 48000, .bytes = 10400});
   CHECK_THAT(run.out, ContainsSubstring("C[40×30] = A[40×20] · B[20×30], fp32\n"
                                         "48.0 kFLOP, at least 10.4 kB, 4.62 FLOP/byte"));
+  // Each of 1200 threads loads 2·20 floats and stores one.
+  for (const char* step : {"uncoalesced", "coalesced"})
+    check_counted(run.row(step), {{"global_load_bytes", 4 * 1200 * 40},
+                                  {"global_store_bytes", 4 * 1200},
+                                  {"shared_loads", 0},
+                                  {"barriers", 0}});
 }
 
 TEST_CASE("the program finds one wrong element of a small product", "[program]") {
   const Words sizes = {"--m", "40", "--n", "30", "--k", "20"};
   check_wrong(run_spoiled(sizes, {"uncoalesced", 17 * 30 + 4, 1, 0.01f}),
               {"1 of 1200 elements", "C[17][4]", "M=40 N=30 K=20"});
+}
+
+TEST_CASE("the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, {"--m", "40", "--n", "30", "--k", "20"});
 }
 
 TEST_CASE("the program checks a large product by rows and sums", "[program]") {

@@ -201,10 +201,16 @@ TEST_CASE("few rows: every step asks for what its header says", "[counts]") {
 TEST_CASE("few rows: the program checks every step, and finds one wrong element", "[program]") {
   const Words small = {"--m", "4", "--n", "32", "--k", "24"};
   // 2·4·32·24 FLOP; 2·(4·24 + 24·32) + 4·4·32 bytes
-  check_all_right(run_program(small), names_of(steps) + Words{"cuBLAS"},
-                  {.flop = 6144, .bytes = 2240});
+  const ProgramRun run = run_program(small);
+  check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 6144, .bytes = 2240});
+  check_counted(run.row("transposed"), {{"global_load_bytes", 2 * (4 * 24 + 24 * 32)},
+                                        {"global_store_bytes", 4 * 4 * 32}});
   check_wrong(run_spoiled(small + Words{"--kernel", "straight"}, {"straight", 127, 1, 0.01f}),
               {"1 of 128 elements", "C[3][31]"});
+}
+
+TEST_CASE("few rows: the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, {"--m", "4", "--n", "32", "--k", "24"});
 }
 
 }  // namespace

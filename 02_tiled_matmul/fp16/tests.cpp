@@ -148,6 +148,9 @@ TEST_CASE("fp16: the program checks every step, and finds one wrong element", "[
   CHECK_THAT(run.out, ContainsSubstring("C[40×30] = A[40×20] · B[20×30], fp16 in, fp32 out\n"));
   CHECK_THAT(run.out, ContainsSubstring("A and B are rounded to fp16, to nearest even"));
   CHECK_THAT(run.out, ContainsSubstring("to round A and B moves C by "));
+  // One tile loads all once.
+  check_counted(run.row("fragments"), {{"global_load_bytes", 2 * (40 * 20 + 20 * 30)},
+                                       {"global_store_bytes", 4 * 40 * 30}});
   check_wrong(run_spoiled(small + Words{"--kernel", "wmma"}, {"wmma", 1199, 1, 0.01f}),
               {"1 of 1200 elements", "C[39][29]"});
 }
@@ -157,6 +160,8 @@ TEST_CASE("fp16: the program writes C in fp16, too", "[program]") {
   // 2·(40·20 + 20·30 + 40·30) bytes
   check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 48000, .bytes = 5200});
   CHECK_THAT(run.out, ContainsSubstring(", fp16 in, fp16 out\n"));
+  check_counted(run.row("fragments"), {{"global_load_bytes", 2 * (40 * 20 + 20 * 30)},
+                                       {"global_store_bytes", 2 * 40 * 30}});
 }
 
 TEST_CASE("fp16: the program checks a large product by rows and sums", "[program]") {
@@ -185,7 +190,17 @@ TEST_CASE("fp16: the program's note counts numbers that are too large") {
   CHECK(rounding_line({-1e5f}, {1e5f}, {1, 1, 1}).starts_with("2 elements of A and B are beyond"));
   CHECK(rounding_line({1}, {2}, {1, 1, 1}) ==
         "to round A and B moves C by 0 of its root mean square in fp16, by 0 in bf16");
+  // fp16 has 1 + 2^-9, which bf16 rounds to 1, half of C: √½·2^-9 of it.
+  CHECK(rounding_line({1 + 0x1p-9f, 1}, {1}, {2, 1, 1}) ==
+        "to round A and B moves C by 0 of its root mean square in fp16, by 0.0014 in bf16");
+  // 2^-12 is too small for both. Two columns are off by it, and two are not.
+  CHECK(rounding_line({1}, {1 + 0x1p-12f, 1, 1, -1 - 0x1p-12f}, {1, 4, 1}) ==
+        "to round A and B moves C by 0.00017 of its root mean square in fp16, by 0.00017 in bf16");
   CHECK(rounding_line({}, {}, {1, 1, 0}).empty());
+}
+
+TEST_CASE("fp16: the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, {"--m", "40", "--n", "30", "--k", "20"});
 }
 
 }  // namespace

@@ -134,10 +134,16 @@ TEST_CASE("hopper: every step asks for what its header says", "[counts]") {
 TEST_CASE("hopper: the program checks every step, and finds one wrong element", "[program]") {
   const Words small = {"--m", "40", "--n", "32", "--k", "24"};
   // 2·40·32·24 FLOP; 2·(40·24 + 24·32) + 4·40·32 bytes
-  check_all_right(run_program(small), names_of(steps) + Words{"cuBLAS"},
-                  {.flop = 61440, .bytes = 8576});
+  const ProgramRun run = run_program(small);
+  check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 61440, .bytes = 8576});
+  check_counted(run.row("warpgroup"), {{"global_load_bytes", 2 * (40 * 24 + 24 * 32)},
+                                       {"global_store_bytes", 4 * 40 * 32}});
   check_wrong(run_spoiled(small + Words{"--kernel", "warpgroup"}, {"warpgroup", 1279, 1, 0.01f}),
               {"1 of 1280 elements", "C[39][31]"});
+}
+
+TEST_CASE("hopper: the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, {"--m", "40", "--n", "32", "--k", "24"});
 }
 
 }  // namespace

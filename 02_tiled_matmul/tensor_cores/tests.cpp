@@ -180,6 +180,11 @@ TEST_CASE("tensor cores: the program checks every step, and finds one wrong elem
   check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 48000, .bytes = 7600});
   CHECK_THAT(run.out, ContainsSubstring("C[40×30] = A[40×20] · B[20×30], bf16 in, fp32 out\n"));
   CHECK_THAT(run.out, ContainsSubstring("A and B are rounded to bf16, to nearest even"));
+  // One tile loads all once.
+  check_counted(run.row("swizzled"), {{"global_load_bytes", 2 * (40 * 20 + 20 * 30)},
+                                      {"global_store_bytes", 4 * 40 * 30},
+                                      {"shared_load_conflicts", 0},
+                                      {"shared_store_conflicts", 0}});
   check_wrong(run_spoiled(small + Words{"--kernel", "wmma"}, {"wmma", 1199, 1, 0.01f}),
               {"1 of 1200 elements", "C[39][29]"});
 }
@@ -189,6 +194,8 @@ TEST_CASE("tensor cores: the program writes C in bf16, too", "[program]") {
   // 2·(40·20 + 20·30 + 40·30) bytes
   check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 48000, .bytes = 5200});
   CHECK_THAT(run.out, ContainsSubstring(", bf16 in, bf16 out\n"));
+  check_counted(run.row("swizzled"), {{"global_load_bytes", 2 * (40 * 20 + 20 * 30)},
+                                      {"global_store_bytes", 2 * 40 * 30}});
 }
 
 TEST_CASE("tensor cores: the program checks a large product by rows and sums", "[program]") {
@@ -228,6 +235,10 @@ TEST_CASE("tensor cores: the reference is right where the product is known") {
     CHECK(got.value == std::vector<double>(M * N, 0.0));
     CHECK(got.bound == std::vector<double>(M * N, 0.0));
   }
+}
+
+TEST_CASE("tensor cores: the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, {"--m", "40", "--n", "30", "--k", "20"});
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "common/data/device_buffer.hpp"
+#include "common/data/npy.hpp"
 #include "common/testing/asked_for.hpp"
+#include "common/testing/folder.hpp"
 #include "common/testing/program_run.hpp"
 #include "common/testing/testing.hpp"
 #include "common/testing/two_streams.hpp"
@@ -172,9 +174,32 @@ TEST_CASE("TF32: the program checks every step, and finds one wrong element", "[
   CHECK_THAT(run.out, ContainsSubstring("C[40×30] = A[40×20] · B[20×30], fp32 as one or three "
                                         "products of TF32\n48.0 kFLOP, at least 10.4 kB"));
   CHECK_THAT(run.out, ContainsSubstring("error against double, of 40 rows"));
+  // A tile of 128×128 copies what is beyond the edges, too.
+  check_counted(run.row("one_product"),
+                {{"global_load_bytes", 4 * (128 + 128) * 20}, {"global_store_bytes", 4 * 40 * 30}});
   check_wrong(
       run_spoiled(small + Words{"--kernel", "three_products"}, {"three_products", 1199, 1, 0.01f}),
       {"1 of 1200 elements", "C[39][29]"});
+}
+
+TEST_CASE("TF32: the program says how far each way to multiply is off", "[program]") {
+  runnable(steps);
+  // TF32 and bf16 round 1 + 2^-12 to 1. Two of four rows of A have it in each of 16 columns, and
+  // with a B of ones C is 16 or 16 + 2^-8: an error of 2^-12 of C at most, and √½ of that as rms.
+  const Folder folder;
+  Tensor A = {{4, 16}, std::vector<float>(4 * 16, 1)};
+  std::fill(A.values.begin() + 16, A.values.begin() + 3 * 16, 1 + 0x1p-12f);
+  write_npy(folder / "a.npy", A);
+  write_npy(folder / "b.npy", {{16, 8}, std::vector<float>(16 * 8, 1)});
+  const ProgramRun run = run_program({"--m", "4", "--n", "8", "--k", "16", "--input",
+                                      "a=" + folder / "a.npy", "b=" + folder / "b.npy"});
+  check_all_right(run, names_of(steps) + Words{"cuBLAS"},
+                  {.flop = 1024, .bytes = 4 * (4 * 16 + 16 * 8 + 4 * 8)});
+  CHECK_THAT(run.out, ContainsSubstring("error against double, of 4 rows"));
+  for (const char* line :
+       {"bf16, cuBLAS     1.7e-04  2.4e-04\n", "one_product      1.7e-04  2.4e-04\n",
+        "three_products   0.0e+00  0.0e+00\n", "fp32, cuBLAS     0.0e+00  0.0e+00\n"})
+    CHECK_THAT(run.out, ContainsSubstring(line));
 }
 
 // Of a large product 16 rows are compared, and the others' sums.
@@ -209,6 +234,10 @@ TEST_CASE("the reference of a product on tensor cores is right where it is known
   }
   CHECK(relative_bound(8, ONE_PRODUCT) < 1.01 * 12 * 0x1p-23);
   CHECK(relative_bound(0, THREE_PRODUCTS) > 0x1p-21);
+}
+
+TEST_CASE("TF32: the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, {"--m", "40", "--n", "30", "--k", "20"});
 }
 
 }  // namespace

@@ -1,12 +1,18 @@
+#include <algorithm>
+#include <utility>
+
 #include "block_lists/device_lists.hpp"
 
 namespace tutorial::masked_bmm::block_lists {
 
-Comparison check_lists(const MaskedBmm& p, const Mask& mask, const DeviceLists& device) {
+Comparison check_lists(const MaskedBmm& p, const Mask& mask, const DeviceLists& device,
+                       const Seen& seen) {
   Comparison result;
   const auto count_wrong = [&](const char* what, const auto& got, const auto& want) {
-    int64_t wrong = 0;
-    for (size_t e = 0; e < want.size(); ++e) wrong += got[e] == want[e] ? 0 : 1;
+    std::vector<float> is_right;
+    for (size_t e = 0; e < want.size(); ++e) is_right.push_back(got[e] == want[e] ? 1 : 0);
+    is_right = seen(std::move(is_right));
+    const int64_t wrong = std::ranges::count_if(is_right, [](float right) { return right != 1; });
     if (wrong > 0)
       result.report += "  " + std::string(what) + " wrong: " + std::to_string(wrong) + " of " +
                        std::to_string(want.size()) + "\n";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "block_lists/block_lists.hpp"
+#include "checks.hpp"
 #include "common/data/device_buffer.hpp"
 
 namespace tutorial::masked_bmm::block_lists {
@@ -29,7 +30,9 @@ struct DeviceLists {
   }
 };
 
-/// Checks the words, the blocks' states and the list.
-Comparison check_lists(const MaskedBmm& p, const Mask& mask, const DeviceLists& device);
+/// Checks the words, the blocks' states and the list. `seen` gets for each entry of these a 1 where
+/// it is right, else a 0, and gives what is to count.
+Comparison check_lists(const MaskedBmm& p, const Mask& mask, const DeviceLists& device,
+                       const Seen& seen = std::identity());
 
 }  // namespace tutorial::masked_bmm::block_lists

@@ -52,7 +52,8 @@ int main(int argc, char** argv) try {
           .cost = {.bytes = lists_bytes},
           .is_stage = true,
       });
-      if (row) table.add(row, check_lists(p, mask, device));
+      const auto seen = [&](std::vector<float> rights) { return row.fetch(std::move(rights)); };
+      if (row) table.add(row, check_lists(p, mask, device, seen));
     }
     // `run`: the step's launcher, or its `asked`, which has the same parameters.
     if (auto row = table.launch(step, [&](auto run, float* C) { return run(p, a, b, C); }))

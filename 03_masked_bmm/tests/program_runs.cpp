@@ -20,6 +20,14 @@ TEST_CASE("the program checks every step, and says what the least work is", "[pr
                                         "39.0 kFLOP, at least 23.8 kB, 1.64 FLOP/byte"));
   CHECK_THAT(run.out, ContainsSubstring("kept: elements 2440 of 4000 (61.0 %)") &&
                           ContainsSubstring("skipped: blocks 0 of 2 (0.0 %)"));
+  // A and B, then a byte of the mask for each element; all elements, then the 780 of a matrix that
+  // are not kept.
+  check_counted(run.row("bmm_then_fill"), {{"global_load_bytes", 4 * 2 * (40 + 50) * 8 + 4000},
+                                           {"global_store_bytes", 4 * 4000 + 4 * 2 * 780}});
+  check_counted(run.row("coarse_masks"),
+                {{"global_load_bytes", 2000}, {"global_store_bytes", 1 + 35}});
+  check_counted(run.row("cuBLAS + fill"),
+                {{"global_load_bytes", 4000}, {"global_store_bytes", 4 * 2 * 780}});
   // The mask is read; a byte a block and one for each of 35 patches.
   CHECK(run.row("coarse_masks").cost.bytes == 2000 + 1 + 35);
 }
@@ -48,6 +56,10 @@ TEST_CASE("the program compares some rows of a large product", "[program]") {
                                       1000, {"four_blocks", 65 * 50, 50, 10});
   // Infinity and 10 are infinity: half of the last row is wrong.
   check_wrong(run, {" of 3200 checked elements (64 of 66 rows)", "C[1][32][", "row 32 of 33"});
+}
+
+TEST_CASE("the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, {"--batch", "2", "--m", "40", "--n", "50", "--k", "8"});
 }
 
 }  // namespace

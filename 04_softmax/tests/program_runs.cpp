@@ -14,6 +14,17 @@ TEST_CASE("the program checks every step, and says what the least work is", "[pr
                   {.flop = 5 * 1500, .bytes = 8 * 1500});
   CHECK_THAT(run.out, ContainsSubstring("y[5×300] = softmax of each row of x, fp32\n"
                                         "7.50 kFLOP, at least 12.0 kB, 0.62"));
+  // One warp has a row a thread, which it reads three times and writes: 5 sectors a request.
+  check_counted(run.row("thread_per_row"), {{"global_load_bytes", 3 * 4 * 1500},
+                                            {"global_store_bytes", 4 * 1500},
+                                            {"load_requests", 3 * 300},
+                                            {"load_sectors", 3 * 1500},
+                                            {"store_requests", 300},
+                                            {"store_sectors", 1500}});
+  check_counted(run.row("online"),
+                {{"global_load_bytes", 2 * 4 * 1500}, {"global_store_bytes", 4 * 1500}});
+  check_counted(run.row("row_on_chip"),
+                {{"global_load_bytes", 4 * 1500}, {"global_store_bytes", 4 * 1500}});
   const Cost copy = run.row("plain copy of x").cost;
   CHECK((copy.flop == 0 && copy.bytes == 8 * 1500));
 }
@@ -44,6 +55,10 @@ TEST_CASE("the program checks a large matrix by rows and sums", "[program]") {
     check_wrong(wrong(row * cols + 17, 1, 0.01f),
                 {"1 of 21 elements", "row sum[" + std::to_string(row) + "][0]"});
   }
+}
+
+TEST_CASE("the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, {"--rows", "5", "--cols", "300"});
 }
 
 }  // namespace

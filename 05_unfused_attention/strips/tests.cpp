@@ -83,6 +83,12 @@ TEST_CASE("strips: the program checks both steps, and finds one wrong element", 
   const ProgramRun run = run_program(small);
   check_all_right(run, names_of(steps) + Words{"row_in_registers"},
                   {.flop = 4 * 110 * 6, .bytes = 16 * 20 * 6});
+  // Of 4 heads the rows of 3 strips, in 16 bytes where 4 or 8 keys allow it; and pointers.
+  check_counted(run.row("causal_strips"),
+                {{"global_load_bytes", 4 * 4 * (4 * 4 + 4 * 8 + 9 + 10)},
+                 {"global_store_bytes", 4 * 4 * (4 * 4 + 4 * 8 + 2 * 10) + 48 * 4 * 3}});
+  check_counted(run.row("row_in_registers"),
+                {{"global_load_bytes", 4 * 220}, {"global_store_bytes", 4 * 400 + 48 * 4}});
   // 4 heads, strips of 4 queries, 10 keys, 4 bytes; two strips at once.
   CHECK_THAT(run.out, ContainsSubstring("of preatt alone, causal_strips uses 640 B, "
                                         "overlapped_strips uses 1.28 kB, row_in_registers all"));
@@ -96,6 +102,11 @@ TEST_CASE("strips: the program compares some rows of a large result", "[program]
                        "6",       "--heads", "1",     "--kernel", "causal_strips"};
   check_wrong(run_as_large(sizes, 15 * 320, {"causal_strips", 119, 1, 1}),
               {"1 of 96 checked elements (16 of 20 rows)", "out[1][9][5]"});
+}
+
+TEST_CASE("strips: the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, {"--batch", "2", "--seq", "10", "--channels", "6",
+                                            "--heads", "2", "--strip", "4"});
 }
 
 }  // namespace

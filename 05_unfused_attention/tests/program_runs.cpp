@@ -24,6 +24,15 @@ TEST_CASE("the program checks every stage and step, and says what the least work
   check_all_right(run_program(small + Words{"--full", "--kernel", "strided"}), {"strided"},
                   {.flop = 4 * 200 * 6, .bytes = 16 * 20 * 6});
 
+  // permute, scale_mask, softmax (three times 400) and unpermute; cuBLAS counts nothing. Later 220
+  // seen scores are read once. 48 bytes of pointers a head.
+  check_counted(causal.row("unfused"), {{"global_load_bytes", 4 * (360 + 220 + 3 * 400 + 120)},
+                                        {"global_store_bytes", 4 * (360 + 400 + 2 * 400 + 120)}});
+  check_counted(causal.row("row_in_registers"),
+                {{"global_load_bytes", 4 * 220}, {"global_store_bytes", 4 * 400 + 48 * 4}});
+  check_counted(causal.row("permute"),
+                {{"global_load_bytes", 4 * 360}, {"global_store_bytes", 4 * 360}});
+
   // Of the stages: 120 elements of q, k, v or out; 400 scores, of which 220 are seen.
   CHECK(causal.row("permute").cost.bytes == 24 * 120);
   CHECK(causal.row("scores (cuBLAS, fp32)").cost.flop == 2 * 400 * 3);
@@ -47,6 +56,11 @@ TEST_CASE("the program compares some rows of a large result", "[program]") {
   check_wrong(
       run_as_large(small + Words{"--kernel", "unfused,strided"}, 15 * 520, {"unfused", 119, 1, 1}),
       {"1 of 96 checked elements (16 of 20 rows)", "out[1][9][5]"});
+}
+
+TEST_CASE("the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS,
+                           {"--batch", "1", "--seq", "4", "--channels", "6", "--heads", "2"});
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Every step of the part on shapes and scores that their likely mistakes do not survive; then the
-// rules by which rows make tiles and keys are cut, what the steps ask for and leave to other parts,
-// and the program. Part tensor_cores tests the reference.
+// rules by which rows make tiles and keys are cut, and what the steps ask for and leave to other
+// parts. Part tensor_cores tests the reference.
 #include <algorithm>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -8,13 +8,13 @@
 
 #include "common/kernel/error.hpp"
 #include "common/testing/asked_for.hpp"
-#include "common/testing/program_run.hpp"
 #include "few_queries/few_queries.hpp"
 #include "tensor_cores/tests/problems.hpp"
 
 namespace tutorial::flash_attention::few_queries {
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using tensor_cores::Offsets;
 
@@ -277,17 +277,6 @@ TEST_CASE("few queries: every step asks for what its header says", "[counts]") {
                  nullptr);
     });
   }
-}
-
-TEST_CASE("few queries: the program checks every step, and finds one wrong element", "[program]") {
-  const Words small = {"--batch", "1", "--heads",  "4",   "--kv-heads", "2",
-                       "--seq",   "2", "--seq-kv", "140", "--head-dim", "8"};
-  // Of a head 139 + 140 pairs of query and key, 4·8 FLOP each. 8 rows of q and out, 280 of k and v,
-  // of 8 numbers of 2 bytes; and lse.
-  check_all_right(run_program(small), names_of(steps) + Words{"plain copy of k"},
-                  {.flop = 4 * 279 * 32, .bytes = 4 * (8 + 280) * 8 + 4 * 8});
-  check_wrong(run_spoiled(small + Words{"--kernel", "split_keys"}, {"split_keys", 63, 1, 0.1f}),
-              {"1 of 64 elements", "out[3][1][7]"});
 }
 
 }  // namespace

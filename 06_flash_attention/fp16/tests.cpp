@@ -203,6 +203,9 @@ TEST_CASE("fp16: the program checks every step, and says that it rounds", "[prog
   // of k and v, of 8 numbers of 2 bytes; and lse.
   check_all_right(run, names_of(steps),
                   {.flop = 2 * 102 * 32, .bytes = 4 * (24 + 14) * 8 + 4 * 24});
+  // Each of two heads reads its 12 rows of q, and the 14 of k and v for itself; lse.
+  check_counted(run.row("fragments"), {{"global_load_bytes", 2 * 8 * (24 + 2 * 2 * 14)},
+                                       {"global_store_bytes", 2 * 24 * 8 + 4 * 24}});
   CHECK_THAT(run.out, ContainsSubstring("out[1×2×12×8] = softmax(q·kᵀ/√8)·v, 14 keys, 1 key and "
                                         "value heads, causal, fp16\n6.53 kFLOP, at least 1.31 kB"));
   CHECK_THAT(run.out, ContainsSubstring("q, k and v are rounded to fp16 (to nearest even)"));
@@ -241,6 +244,10 @@ TEST_CASE("fp16: the reference has the chapter's values, and bounds of fp16") {
     }
     for (double bound : got.lse.bound) CHECK(bound < 4e-4);
   }
+}
+
+TEST_CASE("fp16: the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, sizes("2", "1", "12", "14"));
 }
 
 }  // namespace

@@ -115,6 +115,19 @@ TEST_CASE("joint tiling: the program checks both steps, and finds one wrong elem
   check_all_right(run, names_of(steps), {.flop = 19200, .bytes = 3200});
   CHECK_THAT(run.out, ContainsSubstring("y[20×8] = (A[20×8] · B[8×30]) · C[30×8], fp32\n"
                                         "19.2 kFLOP, at least 3.20 kB, 6.00 FLOP/byte"));
+  // Tiles of 16: A is read for 2 tiles of columns, B for 2 of rows, ỹ for one, C for 2. With joint
+  // tiling each tile of rows reads A once for the columns of y, B for its tile of y, and C.
+  check_counted(run.row("two_products"),
+                {{"global_load_bytes", 4 * (2 * 160 + 2 * 240 + 600 + 2 * 240)},
+                 {"global_store_bytes", 4 * (600 + 160)}});
+  check_counted(run.row("joint_tiling"), {{"global_load_bytes", 4 * (160 + 2 * 240 + 2 * 240)},
+                                          {"global_store_bytes", 4 * 160}});
+  // 2·32·(32·16·2) FLOP, floats read and written as above; 4·m·n·k, 4·m·n·k / b + m·n + m·k.
+  CHECK_THAT(run.out, ContainsSubstring("one after the other    16            65536           19200"
+                                        "             2640            1960\n"));
+  // 2·32·32·(8 + 16) FLOP; by the article 2·m·n·k·(1 + 1), and 2·(2·16·k + 2·16·k·2) floats.
+  CHECK_THAT(run.out, ContainsSubstring("joint                  16            49152           19200"
+                                        "             1280            1536\n"));
   CHECK_THAT(run.out, ContainsSubstring("with b = k pays if k < 3·n: 8 < 90, it does; by the "
                                         "counts with b = 16 it does\n"));
   check_wrong(run_spoiled(small, {"two_products", 159, 1, 0.01f}),
@@ -224,6 +237,10 @@ TEST_CASE("the reference of (A·B)·C is right where it is known") {
   const Expected got = reference(A, B, C, n, k, all_rows(m));
   for (int64_t i = 0; i < m; ++i)
     for (int64_t x = 0; x < k; ++x) CHECK(got.value[i * k + x] == 2.0 * C[(2 * i + 1) % n * k + x]);
+}
+
+TEST_CASE("joint tiling: the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, {"--m", "20", "--n", "30", "--k", "8"});
 }
 
 }  // namespace

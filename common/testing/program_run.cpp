@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
 
 #include "common/compare/compare.hpp"
 #include "common/program/row.hpp"
 #include "common/testing/folder.hpp"
+#include "common/testing/printed_table.hpp"
 #include "common/testing/testing.hpp"
 
 /// main() of the chapter's program, in the chapter's test program (common/cmake/Tutorial.cmake).
@@ -49,7 +52,8 @@ std::vector<ProgramRun::Row> rows_in(const std::string& csv) {
     };
     if (at("kind") == "kernel") continue;  // what a kernel takes of a GPU
     const Cost cost = {.flop = std::stod(at("flop")), .bytes = std::stod(at("bytes"))};
-    rows.push_back({at("step"), at("kind"), at("check"), cost});
+    rows.push_back({at("step"), at("kind"), at("check"), cost, {}});
+    for (size_t i = 0; i < heads.size(); ++i) rows.back().fields[heads[i]] = fields.at(i);
   }
   return rows;
 }
@@ -58,7 +62,27 @@ std::string said(const ProgramRun& run) {
   return run.command + "\n" + run.out + run.err;
 }
 
+/// Could the row not be launched here, and did it say so?
+bool could_not_run(const ProgramRun& run, const ProgramRun::Row& row) {
+  const bool is_skipped = run.out.find("skipped: needs", run.out.find(row.name)) != run.out.npos;
+  return (row.check == "skipped" && is_skipped) ||
+         (row.check == "refused" && is_smaller_than_h100());
+}
+
+int64_t count_of(const std::string& words, const std::string& text) {
+  int64_t count = 0;
+  for (size_t at = 0; (at = text.find(words, at)) != text.npos; at += words.size()) ++count;
+  return count;
+}
+
 }  // namespace
+
+double ProgramRun::Row::number(const std::string& head) const {
+  const auto field = fields.find(head);
+  if (field == fields.end()) FAIL("--csv has no column " << head);
+  return field->second.empty() ? std::numeric_limits<double>::quiet_NaN()
+                               : std::stod(field->second);
+}
 
 const ProgramRun::Row& ProgramRun::row(const std::string& name) const {
   const auto found =
@@ -98,11 +122,14 @@ std::optional<int> run_as_program(int argc, char** argv) {
   if (argc < 3 || argv[1] != AS_PROGRAM) return {};
   double affordable = 0;
   Spoil spoil;
-  std::istringstream(argv[2]) >> affordable >> spoil.first >> spoil.count >> spoil.by >> spoil.row;
+  std::istringstream manner(argv[2]);
+  manner >> affordable >> spoil.first >> spoil.count >> spoil.by >> std::ws;
+  std::getline(manner, spoil.row);  // which may have blanks
   if (affordable > 0) most_affordable = affordable;
   spoiler = [spoil](const std::string& row, int64_t before, std::span<float> values) {
+    if (spoil.row != row && spoil.row != EVERY_ROW) return;
     const int64_t first = spoil.first - before;  // in these values
-    for (int64_t i = 0; row == spoil.row && i < static_cast<int64_t>(values.size()); ++i)
+    for (int64_t i = 0; i < static_cast<int64_t>(values.size()); ++i)
       if (i >= first && i < first + spoil.count) values[i] += spoil.by;
   };
   argv[2] = argv[0];
@@ -117,26 +144,62 @@ void check_all_right(const ProgramRun& run, const Words& names, Cost least) {
   for (const ProgramRun::Row& row : run.rows) {
     CAPTURE(row.name);
     got.push_back(row.name);
-    const bool is_skipped = run.out.find("skipped: needs", run.out.find(row.name)) != run.out.npos;
-    CHECK((row.check == "ok" || (row.check == "skipped" && is_skipped) ||
-           (row.check == "refused" && is_smaller_than_h100())));
+    CHECK((row.check == "ok" || could_not_run(run, row)));
     if (row.kind == "stage") continue;
     CHECK(row.cost.flop == least.flop);
     CHECK(row.cost.bytes == least.bytes);
   }
   CHECK(got == names);
+  check_printed_table(run);
 }
 
 void check_wrong(const ProgramRun& run, const Words& words) {
   const std::string& name = run.spoiled;
   INFO(said(run));
   CHECK(run.status == 1);
-  CHECK_THAT(run.out, ContainsSubstring("step " + name + " · ") && ContainsSubstring(" · WRONG\n"));
+  const std::string step = run.row(name).kind == "vendor" ? " · " : " · step ";
+  CHECK_THAT(run.out, ContainsSubstring(step + name + " · ") && ContainsSubstring(" · WRONG\n"));
   CHECK_THAT(run.out, ContainsSubstring("1 wrong: the report stands above the table"));
   for (const std::string& word : words) CHECK_THAT(run.out, ContainsSubstring(word));
   for (const ProgramRun::Row& row : run.rows) {
     CAPTURE(row.name);
-    CHECK(row.check == (row.name == name ? "WRONG" : "ok"));
+    CHECK((row.check == (row.name == name ? "WRONG" : "ok") ||
+           (row.name != name && could_not_run(run, row))));
+  }
+}
+
+void check_every_row_can_fail(const std::string& tests, const Words& arguments) {
+  const auto wrong_in = [&](const std::string& row) {
+    return run_in_tests(tests, arguments, {.row = row, .first = 0, .count = 2, .by = 1}, 0);
+  };
+  const ProgramRun all = wrong_in(EVERY_ROW);
+  INFO(said(all));
+  CHECK(all.status == 1);
+  Words wrong;
+  for (const ProgramRun::Row& row : all.rows) {
+    if (could_not_run(all, row)) continue;
+    CAPTURE(row.name, row.number("max_error"));
+    CHECK(row.check == "WRONG");
+    wrong.push_back(row.name);
+    // What is compared bit by bit has no error.
+    const bool has_error = row.kind != "stage" || row.number("max_error") > 0;
+    CHECK((!has_error || std::abs(row.number("max_error") - 1) <= row.number("bound") + 1e-5));
+  }
+  const int64_t count = static_cast<int64_t>(wrong.size());
+  CHECK(count_of(" · WRONG\n", all.out) == count);
+  CHECK_THAT(all.out,
+             ContainsSubstring("\n" + std::to_string(count) + " wrong: the report stands"));
+  check_printed_table(all);
+  if (wrong.empty()) return;  // the sentence above was not found
+  for (const size_t one : {size_t{0}, wrong.size() / 2, wrong.size() - 1})
+    check_wrong(wrong_in(wrong[one]), {});
+}
+
+void check_counted(const ProgramRun::Row& row, const std::map<std::string, double>& counts) {
+  if (device_has_clock()) return;
+  for (const auto& [head, count] : counts) {
+    INFO(row.name << ": " << head);
+    CHECK(row.number(head) == count);
   }
 }
 

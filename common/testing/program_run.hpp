@@ -4,6 +4,7 @@
 
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ struct ProgramRun {
   struct Row {
     std::string name, kind, check;  // as in the columns of --csv
     Cost cost;
+    std::map<std::string, std::string> fields;  // all of them, by their heads
+    /// The number in a column of --csv; NaN where it says nothing.
+    double number(const std::string& head) const;
   };
   std::string command;
   int status = -1;      // -1: it did not end by itself
@@ -31,10 +35,12 @@ struct ProgramRun {
   const Row& row(const std::string& name) const;
 };
 
+inline const std::string EVERY_ROW = "*";
+
 /// What is made wrong, behind the program's back, of what a row wrote: `count` elements from number
 /// `first` on, by `by`. Those of another output (Launched::fetch) come behind the first one's.
 struct Spoil {
-  std::string row = {};
+  std::string row = {};  // or EVERY_ROW
   int64_t first = 0, count = 0;
   float by = 0;
 };
@@ -66,11 +72,21 @@ inline ProgramRun run_as_large(const Words& arguments, double affordable, const 
 #endif
 
 /// The program found all rows right, which have these names and come in this order; or it skipped
-/// those that cannot run here. `least` is the least work of all but the stages.
+/// those that cannot run here. `least` is the least work of all but the stages. The table that it
+/// printed says the same as --csv.
 void check_all_right(const ProgramRun& run, const Words& names, Cost least);
 /// Of all rows the spoiled one alone is wrong; the program says so in a report that has these
 /// words.
 void check_wrong(const ProgramRun& run, const Words& words);
+
+/// In a TEST_CASE, for the program that holds `tests`: whichever row is wrong, wherever it stands
+/// and whatever comes behind it, the program fails, and says by how much. The first two elements
+/// that a row hands over are made wrong, by 1: of all rows, and of the first, the middle and the
+/// last one alone. (The first one of a stage may be a placeholder.)
+void check_every_row_can_fail(const std::string& tests, const Words& arguments);
+
+/// What a row says on the CPU, where it is counted, in these columns of --csv.
+void check_counted(const ProgramRun::Row& row, const std::map<std::string, double>& counts);
 
 /// A row that a program of seed 1 leaves out when it compares `count` rows of `total`.
 int64_t row_not_compared(int64_t total, int64_t count);

@@ -14,6 +14,11 @@ TEST_CASE("the program checks every step, and says what the least work is", "[pr
   // 2·40·30·20 FLOP; 4·(40·20 + 20·30 + 40·30) bytes
   check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 48000, .bytes = 10400});
   CHECK_THAT(run.out, ContainsSubstring("C[40×30] = A[40×20] · B[20×30], fp32\n"));
+  // One tile of 128×128 loads all once; from step 4 on it copies what is beyond an edge, too.
+  check_counted(run.row("alpha_beta"), {{"global_load_bytes", 4 * (40 * 20 + 20 * 30)},
+                                        {"global_store_bytes", 4 * 40 * 30}});
+  check_counted(run.row("clamped_edges"),
+                {{"global_load_bytes", 4 * (256 + 128) * 20}, {"global_store_bytes", 4 * 40 * 30}});
 }
 
 TEST_CASE("the program adds to what C held, and counts that C is read", "[program]") {
@@ -40,6 +45,10 @@ TEST_CASE("the program checks 64 rows of a large product with alpha and beta", "
   check_wrong(wrong(0, 1), {"1 of 1280 checked elements (64 of 110 rows)", "C[0][0]"});
   // Of three neighbours one is compared.
   check_wrong(wrong(50 * 20, 60), {" of 1280 checked elements"});
+}
+
+TEST_CASE("the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, SIZES);
 }
 
 }  // namespace

@@ -14,6 +14,12 @@ TEST_CASE("long rows: the program checks every step, and says what the least wor
                   {.flop = 5 * 66000, .bytes = 8 * 66000});
   CHECK_THAT(run.out, ContainsSubstring("y[2×33000] = softmax of each row of x, fp32\n"
                                         "330 kFLOP, at least 528 kB, 0.62"));
+  // Each element is read and written once, in whole sectors of 32 bytes.
+  for (const char* step : {"row_in_shared", "cluster", "any_row"})
+    check_counted(run.row(step), {{"global_load_bytes", 4 * 66000},
+                                  {"global_store_bytes", 4 * 66000},
+                                  {"load_sectors", 66000 / 8},
+                                  {"store_sectors", 66000 / 8}});
   const Cost copy = run.row("plain copy of x").cost;
   CHECK((copy.flop == 0 && copy.bytes == 8 * 66000));
 }
@@ -22,6 +28,10 @@ TEST_CASE("long rows: the program finds one wrong element", "[program]") {
   check_wrong(run_spoiled({"--rows", "5", "--cols", "300", "--kernel", "row_in_shared"},
                           {"row_in_shared", 4 * 300 + 299, 1, 1e-6f}),
               {"1 of 1500 elements", "y[4][299]", "rows=5 cols=300"});
+}
+
+TEST_CASE("long rows: the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, {"--rows", "2", "--cols", "3000"});
 }
 
 }  // namespace

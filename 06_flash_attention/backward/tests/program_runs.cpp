@@ -17,6 +17,11 @@ TEST_CASE("backward: the program checks every step, and says what each keeps", "
   // floats; and lse.
   check_all_right(run, names_of(steps),
                   {.flop = 2 * 78 * 80, .bytes = 16 * (24 + 12) * 8 + 4 * 24});
+  // D is made of out and dout; one block reads q, dout, lse and D of both heads, and k and v; dq's
+  // only part is copied.
+  check_counted(run.row("five_products"),
+                {{"global_load_bytes", 4 * (2 * 192 + (2 * 192 + 2 * 24 + 2 * 96) + 192)},
+                 {"global_store_bytes", 4 * (24 + (2 * 96 + 192) + 192)}});
   CHECK_THAT(run.out,
              ContainsSubstring("dq, dk, dv of softmax(q·kᵀ/√8)·v, q[1×2×12×8], 12 keys, 1 key and "
                                "value heads, causal, fp32\n12.5 kFLOP, at least 4.70 kB"));
@@ -45,6 +50,10 @@ TEST_CASE("backward: the program finds one wrong element of dq, of dk and of dv"
               {"1 of 104 elements", "dk[12][7]"});
   check_wrong(run_spoiled(small, {"unfused", 192 + 104, 1, 0.001f}),
               {"1 of 104 elements", "dv[0][0]"});
+}
+
+TEST_CASE("backward: the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, sizes("1", "1", "3", "3"));
 }
 
 }  // namespace

@@ -17,6 +17,9 @@ TEST_CASE("hopper: the program checks every step, and says that it rounds", "[pr
   // of k and v, of 8 numbers of 2 bytes; and lse.
   check_all_right(run, names_of(steps),
                   {.flop = 2 * 102 * 32, .bytes = 4 * (24 + 14) * 8 + 4 * 24});
+  // Each of two heads reads its 12 rows of q, and the 14 of k and v for itself; lse.
+  check_counted(run.row("warpgroups"), {{"global_load_bytes", 2 * 8 * (24 + 2 * 2 * 14)},
+                                        {"global_store_bytes", 2 * 24 * 8 + 4 * 24}});
   CHECK_THAT(run.out, ContainsSubstring("out[1×2×12×8] = softmax(q·kᵀ/√8)·v, 14 keys, 1 key and "
                                         "value heads, causal, bf16\n6.53 kFLOP, at least 1.31 kB"));
   CHECK_THAT(run.out, ContainsSubstring("q, k and v are rounded to bf16 (to nearest even)"));
@@ -62,6 +65,10 @@ TEST_CASE("hopper: the program takes other layouts, in the steps that do", "[pro
     CHECK(run.row("lengths").check == "ok");
     CHECK(run.row("permuted first").check == "ok");
   }
+}
+
+TEST_CASE("hopper: the program fails whichever row is wrong", "[program]") {
+  check_every_row_can_fail(TUTORIAL_TESTS, sizes("2", "1", "12", "12"));
 }
 
 }  // namespace
