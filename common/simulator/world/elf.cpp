@@ -180,7 +180,7 @@ class Addr2line {
     if (socket_ < 0 || send(socket_, question, static_cast<size_t>(length), MSG_NOSIGNAL) != length)
       return {};
     read_line();  // the address
-    SourcePlace first, best;
+    SourcePlace first, best, caller;
     while (socket_ >= 0) {
       // "/path/to/file.cu:41 (discriminator 3)", "??:0", "file.cu:?"; then the caller that has it
       // inlined
@@ -198,9 +198,16 @@ class Addr2line {
                               place.path.ends_with("/common/kernel/async_copy.cuh") ||
                               place.path.ends_with("/common/kernel/mma.cuh") ||
                               is_hopper_word(place.path);
-      if (best.line == 0 && !is_library) best = place;
+      if (best.line == 0 && !is_library)
+        best = place;
+      else if (best.line > 0 && caller.line == 0 && place.path != best.path)
+        caller = place;
     }
     read_line();  // "??:0"
+    // Which of a header's callers did it is what its own line cannot say.
+    if (caller.line > 0)
+      best.caller =
+          caller.path.substr(caller.path.rfind('/') + 1) + ":" + std::to_string(caller.line);
     return best.line > 0 ? best : first;
   }
 

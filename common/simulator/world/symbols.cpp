@@ -228,7 +228,7 @@ std::string line_with_text(const SourcePlace& place) {
     if (!std::getline(file, text)) text.clear();
   text.erase(0, text.find_first_not_of(" \t"));
   return place.path.substr(place.path.rfind('/') + 1) + ":" + std::to_string(place.line) + "   " +
-         text;
+         text + (place.caller.empty() ? "" : "   (called in " + place.caller + ")");
 }
 
 std::string source_line_with_text(const void* instruction) {

@@ -53,6 +53,7 @@ bool is_in_program(uintptr_t address);
 struct SourcePlace {
   std::string path;  // "" when the program has no line for the instruction
   int line = 0;
+  std::string caller{};  // "file.cu:41": of another file, that has this function inlined; else ""
 };
 inline SourcePlace place_of(const std::source_location& where) {
   return {where.file_name(), static_cast<int>(where.line())};
@@ -61,7 +62,8 @@ inline SourcePlace place_of(const std::source_location& where) {
 SourcePlace source_place(const void* instruction);
 std::vector<SourcePlace> source_places(const std::vector<const void*>& instructions);
 
-/// "file.cu:41   the line's text", as far as they are known.
+/// "file.cu:41   the line's text", as far as they are known; "words.cuh:9   its text   (called in
+/// file.cu:41)".
 std::string line_with_text(const SourcePlace& place);
 std::string source_line_with_text(const void* instruction);
 

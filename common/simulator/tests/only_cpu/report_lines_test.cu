@@ -1,4 +1,5 @@
 // One report for each pair of lines, however many instructions a line has; a limit; the causes.
+#include "common/kernel/reduce.cuh"
 #include "common/simulator/tests/only_cpu/outcome.hpp"
 
 namespace {
@@ -50,6 +51,17 @@ __global__ void loop_comes_back(const int* in, int* out) {
   out[threadIdx.x] = sum;
 }
 
+/// A header's function, which the compiler puts into the one line that calls it.
+constexpr int kCall = __LINE__ + 5;
+__global__ void calls_a_header(const float* in, float* out) {
+  __shared__ float slots[2];
+  float sum = 0;
+  for (int round = 0; round < 3; ++round) {
+    sum += tutorial::block_sum(in[64 * round + threadIdx.x], slots);
+  }
+  out[threadIdx.x] = sum;
+}
+
 __global__ void reads_and_writes_in_a_line(int* out) {
   __shared__ int slots[64];
   slots[threadIdx.x] = 1;
@@ -86,6 +98,16 @@ TEST_CASE("instructions of the same two lines make one report", "[checks]") {
   CHECK(count_of(wrong.report, line(kReads)) == 2);  // also read before it was written
   CHECK(count_of(wrong.report, line(kWrites)) == 3);
   CHECK_THAT(wrong.report, !ContainsSubstring("more pair"));
+}
+
+TEST_CASE("a header's line is followed by the line that called it", "[checks]") {
+  tutorial::DeviceBuffer<float> in(std::vector<float>(192, 1)), out(64);
+  calls_a_header<<<1, 64>>>(in.data(), out.data());
+  const Outcome outcome;
+  const std::string call = "(called in report_lines_test.cu:" + std::to_string(kCall) + ")\n";
+  CHECK_THAT(outcome.report, ContainsSubstring("race in calls_a_header, shared memory slots["));
+  CHECK_THAT(outcome.report, ContainsSubstring("slots[warp] = value;   " + call));
+  CHECK(count_of(outcome.report, call) == 2);
 }
 
 TEST_CASE("ten reports of a launch are given, and the number of the others", "[checks]") {
