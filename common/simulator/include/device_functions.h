@@ -88,6 +88,7 @@ uint64_t warp_operation(WarpKind kind, unsigned mask, uint64_t value, int source
                         Where where);
 unsigned active_lanes();
 int lane();
+unsigned multiprocessor();  // one that the running block may be on
 
 template <class T>
 T shuffle(unsigned mask, T value, int source, Where where) {
@@ -229,6 +230,12 @@ void __threadfence_system();
 
 unsigned __isGlobal(const void* pointer);
 unsigned __isShared(const void* pointer);
+/// Shared memory has addresses of its own, small numbers, which instructions take.
+size_t __cvta_generic_to_shared(const void* pointer);
+void* __cvta_shared_to_generic(size_t address);
+inline size_t __cvta_generic_to_global(const void* pointer) {
+  return reinterpret_cast<size_t>(pointer);
+}
 
 // Hints on caching: they change no value.
 #define SIMULATOR_LOAD(name) \

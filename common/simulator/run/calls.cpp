@@ -85,6 +85,10 @@ unsigned active_lanes() {
 int lane() {
   return worker_in_kernel("a warp function").lane();
 }
+/// A grid's first blocks go to one after another.
+unsigned multiprocessor() {
+  return worker_in_kernel("%smid").block_number() % kMultiprocessors;
+}
 void* declare_dynamic_shared(const char* name, const SharedShape& shape) {
   Worker& worker = worker_in_kernel("extern __shared__ (declare it inside the kernel)");
   const SimulatorScope scope;

@@ -26,7 +26,8 @@ constexpr std::string_view
     kGraphs = "CUDA graphs: launch the kernels one after another in a stream",
     kIpc = "memory shared between processes (cudaIpc…): use one process",
     kModules = "loading of modules (the driver API): launch with <<<…>>> or cudaLaunchKernel()",
-    kVirtual = "virtual memory management (cuMem…): use cudaMalloc()",
+    kDriver = "this part of the driver API: use the runtime's functions (cuda…)",
+    kVirtual = "Memory of the driver API (cuMem…): use cudaMalloc()",
     kSmall = "numbers of 8 bits and fewer (fp8): use __half or __nv_bfloat16",
     kGraphics = "OpenGL: copy the picture to the host and write it into a file",
     kGpus = "more than one GPU: use device 0 for all",
@@ -70,9 +71,13 @@ constexpr Absent kWords[] = {
     {"cudaMemcpyPeer", kGpus},
     {"cuModule", kModules},
     {"cuLaunchKernel", kModules},
-    {"cuMemCreate", kVirtual},
-    {"cuMemMap", kVirtual},
-    {"cuMemAddressReserve", kVirtual},
+    {"cuMem", kVirtual},
+    {"CUmem", kVirtual},
+    {"cuCtx", kDriver},
+    {"CUcontext", kDriver},
+    {"CUmodule", kModules},
+    {"CUfunction", kModules},
+    {"cuDeviceGetAttribute", kDriver},
 };
 
 constexpr Absent kScopes[] = {{"thrust", kThrust}, {"cub", kCub}, {"cutlass", kCutlass}};

@@ -21,8 +21,9 @@ std::string read_file(const fs::path& path) {
 
 class Files {
  public:
-  Files(const fs::path& copies, const std::vector<fs::path>& folders, const Settings& settings)
-      : copies_(copies), folders_(folders), settings_(settings) {}
+  Files(const fs::path& copies, const std::vector<fs::path>& folders, const Settings& settings,
+        Side side)
+      : copies_(copies), folders_(folders), settings_(settings), side_(side) {}
 
   TranslatedFile translate(const fs::path& path) {
     look_at(path);
@@ -72,7 +73,7 @@ class Files {
       if (!found.empty()) file.includes.insert(found);
       return "";
     };
-    const std::string text = translate_source(file.source, path.string(), look, settings_);
+    const std::string text = translate_source(file.source, path.string(), look, settings_, side_);
     file.has_copy = text.substr(text.find('\n') + 1) != file.source;
     for (const fs::path& included : file.includes) look_at(included);
   }
@@ -89,7 +90,7 @@ class Files {
       const File& included = files_.at(found);
       return (included.has_copy ? copy_of(found, included) : found).string();
     };
-    return translate_source(file.source, path.string(), copy, settings_);
+    return translate_source(file.source, path.string(), copy, settings_, side_);
   }
 
   void write_copy(const fs::path& path, const File& file) const {
@@ -103,6 +104,7 @@ class Files {
   const fs::path copies_;
   const std::vector<fs::path> folders_;
   const Settings settings_;
+  const Side side_;
   std::map<fs::path, File> files_;
 };
 
@@ -110,7 +112,8 @@ class Files {
 
 TranslatedFile translate_file(const fs::path& path, const fs::path& copies,
                               const std::vector<fs::path>& folders, const Settings& settings) {
-  return Files(copies, folders, settings).translate(path);
+  const Side side = path.extension() == ".cu" ? Side::device : Side::host;
+  return Files(copies, folders, settings, side).translate(path);
 }
 
 }  // namespace simulator

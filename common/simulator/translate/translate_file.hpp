@@ -1,4 +1,5 @@
-// Translates a .cu file, and the headers beside it that need it, too.
+// Translates a .cu file, and the headers beside it that need it, too. Of a C++ file of the host
+// only what is not on the CPU backend is looked for.
 #pragma once
 
 #include <filesystem>

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/simulator/translate/absent.hpp"
+#include "common/simulator/translate/inline_ptx.hpp"
 #include "common/simulator/translate/source_tokens.hpp"
 
 namespace simulator {
@@ -24,8 +25,8 @@ bool one_of(std::string_view text, std::initializer_list<std::string_view> list)
 class Translator {
  public:
   Translator(std::string_view source, const std::string& path, const Resolve& resolve,
-             const Settings& settings)
-      : source_(source), path_(path), settings_(settings) {
+             const Settings& settings, Side side)
+      : source_(source), path_(path), settings_(settings), side_(side) {
     const SourceTokens read = tokenize(source);
     tokens_ = read.tokens;
     unconditional_ = read.has_guard ? 1 : 0;
@@ -35,14 +36,17 @@ class Translator {
   std::string run() {
     for (size_t i = 0; i < tokens_.size(); ++i) {
       if (tokens_[i].kind == Token::word) look_at_word(i);
+      if (side_ == Side::host) continue;
       if (tokens_[i].text == "<<<" && tokens_[i].kind == Token::sign) rewrite_launch(i);
       track_scope(i);
     }
-    std::string out = "#line 1 \"";
+    std::string out = has_ptx_ ? "#include \"simulator/inline_ptx.h\"\n" : "";
+    out += "#line 1 \"";
     for (char c : path_) out += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
     out += "\"\n";
     size_t at = 0;
     for (const auto& [begin, edit] : edits_) {
+      if (begin < at) continue;  // in what is replaced
       out += source_.substr(at, begin - at);
       out += edit.second;
       at = edit.first;
@@ -79,16 +83,14 @@ class Translator {
       edits_[include.begin] = {include.end, "\"" + found + "\""};
     else if (!absent.empty() && !is_conditional(include.depth))
       fail_absent(include.begin, absent);
+    else if (!absent.empty())  // where it stays in the program, the compiler finds no such file
+      edits_[include.begin] = {include.end, "\"" + absent_sentence(absent) + "\""};
   }
 
   void look_at_word(size_t i) {
     const std::string_view word = tokens_[i].text;
     if (const auto set = settings_.find(word); set != settings_.end()) set_value(i, set->second);
-    if (word == "__shared__") rewrite_shared(i);
-    if (word == "__constant__") drop_static(i);
-    if (word == "__cluster_dims__") move_cluster_dims(i);
-    if (one_of(word, {"asm", "__asm__", "__asm"})) refuse_ptx(i);
-    if (word == "cudaLaunchKernel") drop_cast(i + 1);
+    if (side_ == Side::device) rewrite_word(i, word);
     const bool is_member = one_of(text(i - 1, i), {".", "->", "::"});
     const std::string_view absent = absent_word(word, text(i + 1, i) == "::");
     if (absent.empty() || is_member || tokens_[i].define != 0) return;
@@ -96,6 +98,14 @@ class Translator {
     // An error where it stays in the program.
     edits_[tokens_[i].begin] = {tokens_[i].begin,
                                 "_Pragma(\"GCC error \\\"" + absent_sentence(absent) + "\\\"\") "};
+  }
+
+  void rewrite_word(size_t i, std::string_view word) {
+    if (word == "__shared__") rewrite_shared(i);
+    if (word == "__constant__") drop_static(i);
+    if (word == "__cluster_dims__") move_cluster_dims(i);
+    if (one_of(word, {"asm", "__asm__", "__asm"})) rewrite_ptx(i);
+    if (word == "cudaLaunchKernel") drop_cast(i + 1);
   }
 
   /// The text of token `i`, as seen from token `from`: "" past either end of the file or of the
@@ -328,22 +338,42 @@ class Translator {
       if (text(i, keyword) == "static") replace(i, i, "");
   }
 
-  /// Inline PTX: the compiler refuses it where it stays in the program. An `asm` without a ; is no
-  /// PTX, such as the empty one that keeps a compiler from moving code.
-  void refuse_ptx(size_t keyword) {
-    size_t open = keyword + 1;
-    while (one_of(text(open, keyword), {"volatile", "__volatile__"})) ++open;
-    if (text(open, keyword) != "(") return;
-    bool is_ptx = false;
-    size_t close = open;
-    for (int depth = 0; !text(close, keyword).empty(); ++close) {
-      depth += (text(close, keyword) == "(") - (text(close, keyword) == ")");
-      is_ptx |= tokens_[close].kind == Token::literal &&
-                tokens_[close].text.find(';') != std::string_view::npos;
-      if (depth == 0) break;
+  /// Inline PTX (inline_ptx.hpp). What is not there the compiler refuses where it stays in the
+  /// program. An `asm` without a ; is no PTX, such as the empty one that keeps a compiler from
+  /// moving code.
+  void rewrite_ptx(size_t keyword) {
+    size_t i = keyword + 1;
+    while (one_of(text(i, keyword), {"volatile", "__volatile__"})) ++i;
+    const size_t close = text(i, keyword) == "(" ? closing(i) : tokens_.size();
+    if (close == tokens_.size()) return;
+    std::vector<std::string_view> literals;
+    bool is_ptx = false, is_whole = true;
+    for (++i; i < close && !one_of(tokens_[i].text, {":", "::"}); ++i) {
+      is_whole &= tokens_[i].kind == Token::literal;
+      is_ptx |= tokens_[i].text.find(';') != std::string_view::npos;
+      literals.push_back(tokens_[i].text);
     }
-    if (is_ptx && !text(close, keyword).empty())
-      replace(keyword, close, "::simulator::inline_ptx()");
+    if (!is_ptx) return;
+    std::vector<std::string> operands;
+    for (int lists = 0; i < close && lists <= 2; ++i) {  // the third one is what changes besides
+      lists += tokens_[i].text == ":" ? 1 : tokens_[i].text == "::" ? 2 : 0;
+      if (tokens_[i].text != "(") continue;
+      std::vector<size_t> expression;
+      for (const size_t end = closing(i); ++i < end;) expression.push_back(i);
+      operands.push_back(joined(expression));
+    }
+    std::string statements;
+    try {
+      if (!is_whole) throw PtxRefused("inline PTX: a macro in its text is not on the CPU backend");
+      statements = ptx_as_cpp(literals, operands);
+      has_ptx_ = true;
+    } catch (const PtxRefused& refused) {
+      std::string sentence = refused.what();
+      std::erase_if(sentence, [](char c) { return c == '"' || c == '\\' || c == '\n'; });
+      const std::string name = "simulator_refused_" + std::to_string(keyword) + "();";
+      statements = "__attribute__((error(\"" + sentence + "\"))) void " + name + " " + name + " ";
+    }
+    replace(keyword, close, "__extension__ ({ " + statements + "})");
   }
 
   /// __cluster_dims__(2, 1, 1): from the kernel's head into its body, where template parameters are
@@ -487,8 +517,10 @@ class Translator {
   std::string_view source_;
   const std::string& path_;
   const Settings& settings_;
+  const Side side_;
   std::vector<Token> tokens_;
   int unconditional_ = 0;  // the depth of #if at which nothing may be removed
+  bool has_ptx_ = false;
   std::vector<bool> scopes_;
   std::set<std::string> outside_functions_;  // dynamic shared arrays that were declared there
   std::map<size_t, std::pair<size_t, std::string>> edits_;  // begin -> end, new text
@@ -497,9 +529,10 @@ class Translator {
 }  // namespace
 
 std::string translate_source(const std::string& source, const std::string& path,
-                             const Resolve& resolve, const Settings& settings) {
+                             const Resolve& resolve, const Settings& settings, Side side) {
   const bool has_mark = source.compare(0, 3, "\xEF\xBB\xBF") == 0;  // UTF-8's byte order mark
-  return Translator(std::string_view(source).substr(has_mark ? 3 : 0), path, resolve, settings)
+  return Translator(std::string_view(source).substr(has_mark ? 3 : 0), path, resolve, settings,
+                    side)
       .run();
 }
 

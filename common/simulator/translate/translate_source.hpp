@@ -14,8 +14,8 @@
 //
 // Of `static __constant__` the first word is dropped, because __constant__ becomes "static". Of
 // cudaLaunchKernel((void*)k, …) the cast is dropped, so that k's parameters are known. Inline PTX
-// becomes a call that the compiler refuses. And what the CPU backend has not at all (absent.hpp) is
-// refused here, unless it stands in an #if, which may remove it.
+// becomes calls (inline_ptx.hpp). And what the CPU backend has not at all (absent.hpp) is refused
+// here, or by the compiler where it stands in an #if, which may remove it.
 #pragma once
 
 #include <functional>
@@ -37,11 +37,15 @@ using Resolve = std::function<std::string(const std::string& name, bool is_quote
 /// `const int N = 1000`: ./learn try --set N=64.
 using Settings = std::map<std::string, std::string, std::less<>>;
 
-/// The C++ for `source`. Its first line is `#line 1 "path"`, so that compilers and debuggers show
-/// the .cu file; each line of the source then gives one line. Comments and literals are not
-/// touched, and of the preprocessor's lines only #define is, and #include as `resolve` says. Throws
-/// TranslateError.
+/// A file with kernels, or one of the host's alone, in which nothing is rewritten.
+enum class Side { device, host };
+
+/// The C++ for `source`. Before its first line stands `#line 1 "path"`, so that compilers and
+/// debuggers show the .cu file, and before that an #include if there is inline PTX; each line of
+/// the source then gives one line. Comments and literals are not touched, and of the preprocessor's
+/// lines only #define is, and #include as `resolve` says. Throws TranslateError.
 std::string translate_source(const std::string& source, const std::string& path,
-                             const Resolve& resolve = {}, const Settings& settings = {});
+                             const Resolve& resolve = {}, const Settings& settings = {},
+                             Side side = Side::device);
 
 }  // namespace simulator

@@ -128,6 +128,18 @@ unsigned __isShared(const void* pointer) {
           simulator::kernel_block->owner_in_cluster(reinterpret_cast<uintptr_t>(pointer)));
 }
 
+size_t __cvta_generic_to_shared(const void* pointer) {
+  constexpr size_t kNowhere = 0xf0000000;  // what is made of it lies in no memory
+  const simulator::RunningBlock* const block = simulator::kernel_block;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  return block != nullptr && block->is_shared(address) ? block->offset_in_shared(address)
+                                                       : kNowhere;
+}
+void* __cvta_shared_to_generic(size_t address) {
+  const simulator::RunningBlock* const block = simulator::kernel_block;
+  return block != nullptr ? reinterpret_cast<void*>(block->address_in_shared(address)) : nullptr;
+}
+
 unsigned __brev(unsigned x) {
   unsigned reversed = 0;
   for (int bit = 0; bit < 32; ++bit) reversed |= (x >> bit & 1u) << (31 - bit);

@@ -147,10 +147,6 @@ T* dynamic_shared_of_file(const char* name) {
 /// The first thing in a kernel that has __cluster_dims__: it runs in clusters of this size only.
 void cluster_dims(dim3 size);
 
-/// What the translator makes of asm("…").
-__attribute__((error("inline PTX (asm) is not on the CPU backend: docs/try.md lists what is"))) void
-inline_ptx();
-
 }  // namespace simulator
 
 namespace simulator {

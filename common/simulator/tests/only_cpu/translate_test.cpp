@@ -266,19 +266,6 @@ TEST_CASE("translate: an extern \"C\" kernel is a function") {
         "extern \"C\" void k() { int* const a = ::simulator::dynamic_shared<int>(\"a\"); }");
 }
 
-TEST_CASE("translate: inline PTX becomes a call that the compiler refuses") {
-  const std::string call = "::simulator::inline_ptx();";
-  CHECK(translated("asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x));") == call);
-  CHECK(translated("asm volatile (\"a\"\n \"b;\" :: \"r\"(f(x)) : \"memory\");") ==
-        "::simulator::inline_ptx()\n;");
-  CHECK(translated("#define BAR __asm__ __volatile__(\"bar.sync 0;\")\nint x;") ==
-        "#define BAR ::simulator::inline_ptx()\nint x;");
-  for (const std::string source :
-       {"asm volatile(\"\" ::: \"memory\");", "asm(\"rdtsc\" : \"=A\"(t));",
-        "int f() asm(\"name\");", "x.asm_(\"a;\");", "asm volatile"})
-    CHECK(translated(source) == source);
-}
-
 TEST_CASE("translate: __cluster_dims__ goes into the kernel's body") {
   const auto call = [](const std::string& size) {
     return " constexpr ::dim3 simulator_cluster{" + size +
@@ -368,11 +355,13 @@ TEST_CASE("translate: what is not there is named in a sentence") {
   }
   // Under an #if, the compiler decides; and others may have such names.
   for (const std::string source :
-       {"#ifdef USE_IT\n#include <thrust/sort.h>\n#endif\n",
-        "cublasSgemm(a); cublasSgemmStridedBatched(b); cublasCheck(c); cublasSgemmMine(d);",
+       {"cublasSgemm(a); cublasSgemmStridedBatched(b); cublasCheck(c); cublasSgemmMine(d);",
         "int curandom, thrust, cub; x.tex2D(1); my::cudnnThing();", "// cudaGraph_t\n\"thrust::\"",
         "#include <cuda_runtime.h>\n#include \"cublas_v2.h\"\n#include <vector>\n"})
     CHECK(translated(source) == source);
+  CHECK(translated("#ifdef A\n#include <cufft.h>\n#endif\n") ==
+        "#ifdef A\n#include \"cuFFT: not on the CPU backend; write the transform as a kernel "
+        "(docs/try.md lists what is)\"\n#endif\n");
   const std::string decided = translated("#if A\ncudaGraph_t graph;\n#endif");
   CHECK(decided.starts_with("#if A\n_Pragma(\"GCC error \\\"CUDA graphs: not on the CPU backend;"));
   CHECK(decided.ends_with(")\\\"\") cudaGraph_t graph;\n#endif"));
