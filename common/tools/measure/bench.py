@@ -31,7 +31,7 @@ from sizes import SETS
 COLUMNS = ("sizes chapter options kind step flop bytes max_error bound median_ms low_ms high_ms of_bound clock_mhz "
            "driver toolkit date commit").split()
 OF_RANDOM = "ladder seed options step median_ms library library_ms driver toolkit date commit".split()
-NOT_IN_TORCH = ("02/fp16", "02/tf32", "05/strips", "06/fp16", "06/joint")  # bench_torch.py has no rows of them
+NOT_IN_TORCH = ("02/tf32", "05/strips", "06/joint")  # bench_torch.py has no rows of them
 
 
 def rows_of(command, table):

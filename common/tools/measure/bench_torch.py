@@ -32,7 +32,8 @@ def options(words):
     parser.add_argument("--mask", default="causal")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--tf32", action="store_true")
-    parser.add_argument("--bf16-out", action="store_true", help="torch.mm gives bf16 in any case")
+    for out in ("--bf16-out", "--fp16-out"):
+        parser.add_argument(out, action="store_true", help="torch.mm gives what A and B are in any case")
     parser.add_argument("--layout", default="nn")
     parser.add_argument("--epilogue", default="none")
     parser.add_argument("--kernel", action="append", help="which of our steps the program runs: nothing to do with this")
@@ -43,6 +44,11 @@ def options(words):
 
 def normal(*shape):
     return torch.randn(*shape, device="cuda")
+
+
+def narrow(o):
+    """The type of 16 bits that the chapter's tensors have."""
+    return torch.float16 if o.chapter.endswith("/fp16") else torch.bfloat16
 
 
 class Timer:
@@ -102,11 +108,11 @@ def matmul(o):
     yield "torch.mm", lambda: torch.mm(A, B), lambda C: C[:64], want, 1e-5 * o.k, flop, size
 
 
-def matmul_bf16(o):
-    P = o.batch or 1
+def matmul_of_16_bits(o):
+    P, to = o.batch or 1, narrow(o)
     shape = (P, o.n, o.k) if o.layout == "nt" else (P, o.k, o.n)  # as B lies
-    A, lies = normal(P, o.m, o.k).bfloat16(), normal(*shape).bfloat16()
-    B, bias = lies.mT if o.layout == "nt" else lies, normal(o.n).bfloat16()
+    A, lies = normal(P, o.m, o.k).to(to), normal(*shape).to(to)
+    B, bias = lies.mT if o.layout == "nt" else lies, normal(o.n).to(to)
     want = A[-1, :64].double() @ B[-1].double()
     flop, size = 2 * P * o.m * o.n * o.k, 2 * P * (o.m * o.k + o.k * o.n + o.m * o.n)
     allowed = 1e-5 * o.k + 2**-8 * want.abs().max().item()
@@ -208,11 +214,11 @@ def flash_attention(o):
     yield name, call, part, want, 1e-4, 4 * o.batch * heads * visible * o.head_dim, size
 
 
-def flash_attention_bf16(o):
+def flash_attention_of_16_bits(o):
     Tq, Tk, heads, kv_heads = o.seq, o.seq_kv or o.seq, o.heads, o.kv_heads or o.heads
     causal = not o.full
-    q = normal(o.batch, heads, Tq, o.head_dim).bfloat16()
-    k, v = (normal(o.batch, kv_heads, Tk, o.head_dim).bfloat16() for _ in range(2))
+    q = normal(o.batch, heads, Tq, o.head_dim).to(narrow(o))
+    k, v = (normal(o.batch, kv_heads, Tk, o.head_dim).to(narrow(o)) for _ in range(2))
     want = attention(q[-1, -1], k[-1, -1], v[-1, -1], causal)
     visible = sum(max(0, min(Tk, i + 1 + Tk - Tq)) for i in range(Tq)) if causal else Tq * Tk
     flop, size = 4 * o.batch * heads * visible * o.head_dim, 4 * (q.numel() + k.numel())
@@ -266,13 +272,13 @@ def attention_backward(o):
 
 ROUTINES = {  # by the chapter or part whose table they stand beside
     **dict.fromkeys(["01", "02", "02/faster", "02/any_shape"], matmul),
-    **dict.fromkeys(["02/tensor_cores", "02/hopper", "02/few_rows"], matmul_bf16),
+    **dict.fromkeys(["02/tensor_cores", "02/hopper", "02/few_rows", "02/fp16"], matmul_of_16_bits),
     **dict.fromkeys(["03", "03/block_lists"], masked_bmm),
     "03/nearest": nearest,
     **dict.fromkeys(["04", "04/long_rows"], softmax),
     "05": unfused_attention,
     **dict.fromkeys(["06", "06/faster", "06/any_shape"], flash_attention),
-    **dict.fromkeys(["06/tensor_cores", "06/hopper", "06/few_queries"], flash_attention_bf16),
+    **dict.fromkeys(["06/tensor_cores", "06/hopper", "06/few_queries", "06/fp16"], flash_attention_of_16_bits),
     "06/backward": attention_backward,
 }
 
