@@ -1,8 +1,10 @@
 // Every kernel in the list, and cuBLAS beside them, on every shape; then the reference itself.
+#include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <set>
 
 #include "01_naive_matmul.hpp"
 #include "common/kernel/grid.hpp"
@@ -97,6 +99,43 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
     const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
     DeviceBuffer<float> c(M * N);
     check_asked_for(step, [&](auto run) { return run(a.data(), b.data(), c.data(), M, N, K); });
+  }
+}
+
+// "32 sectors … 1 sector", and of step 2 "4 sectors, all of it used": lane by lane, also where a
+// warp reaches over an edge or rows do not begin with a sector.
+TEST_CASE("a warp's requests touch the sectors that the headers say", "[counts]") {
+  if (device_has_clock()) SKIP("only the simulator counts sectors");
+  const auto step = EACH_STEP(steps);
+  const bool down = step.tile.x_down;  // the lanes of a warp stand below each other
+  for (const auto& [M, N, K] : {Shape{64, 64, 8}, {37, 45, 29}, {1, 130, 7}, {130, 1, 7}}) {
+    CAPTURE(step.name, M, N, K);
+    const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));
+    const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
+    DeviceBuffer<float> c(M * N);
+    const Counts counts = counts_of([&] { step.launch(a.data(), b.data(), c.data(), M, N, K); });
+    int64_t warps = 0, loads = 0, stores = 0;
+    for (int64_t along = 0; along < (down ? N : M); ++along)
+      for (int64_t first = 0; first < (down ? M : N); first += 32, ++warps) {
+        std::set<int64_t> of_c;
+        for (int64_t k = 0; k <= K; ++k) {  // the last time for C
+          std::set<int64_t> of_a, of_b;
+          for (int64_t i = first; i < std::min(first + 32, down ? M : N); ++i) {
+            const int64_t row = down ? i : along, col = down ? along : i;
+            of_a.insert((row * K + k) / 8), of_b.insert((k * N + col) / 8);
+            of_c.insert((row * N + col) / 8);
+          }
+          if (k < K) loads += std::ssize(of_a) + std::ssize(of_b);
+        }
+        stores += std::ssize(of_c);
+      }
+    CHECK(counts.loads.requests == 2 * K * warps);
+    CHECK(counts.loads.sectors == loads);
+    CHECK(counts.stores.requests == warps);
+    CHECK(counts.stores.sectors == stores);
+    if (M < 64 || N < 64) continue;
+    CHECK(2 * counts.loads.sectors == (down ? 32 + 1 : 1 + 4) * counts.loads.requests);
+    CHECK(counts.stores.sectors == (down ? 32 : 4) * counts.stores.requests);
   }
 }
 
