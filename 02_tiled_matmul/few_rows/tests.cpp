@@ -86,11 +86,17 @@ TEST_CASE("few rows: every step is right with many rows, and on a small device")
   const auto step = EACH_STEP(steps);
   check_shape(step, {150, 136, 264});
   check_shape(step, {60, 64, 2120});   // a ring's stages several times
-  check_shape(step, {201, 136, 520});  // more than 192 rows in a tile, or two uneven shares
+  check_shape(step, {201, 136, 520});  // two uneven shares of its rows
   check_shape(step, {509, 24, 72});    // the last of several shares begins before its own rows
   const FewMultiprocessors few(2);
   check_shape(step, {20, 264, 520});
   check_shape(step, {40, 72, 2120});  // … of a ring with a stage more
+}
+
+TEST_CASE("few rows: every step is right on both sides of the borders of its rules", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  tensor_cores::check_borders(step, 8, {300, 40, 100}, 4, step.launch == by_shape ? 6e7 : 1.5e7,
+                              workspace_bytes);
 }
 
 TEST_CASE("few rows: K is cut where C has too few tiles for all multiprocessors") {

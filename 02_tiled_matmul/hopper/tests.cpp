@@ -71,6 +71,12 @@ TEST_CASE("hopper: every step is right with several tiles a block") {
   check_step(step, {776, 776, 264});
 }
 
+TEST_CASE("hopper: every step is right on both sides of the borders of its rules", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  if (step.launch != &narrow_tiles && step.launch != &by_shape && step.launch != &layouts) return;
+  tensor_cores::check_borders(step, 8, {300, 100, 10}, 4, 3e7);
+}
+
 TEST_CASE("hopper: narrow_tiles takes wide ones where they keep half of the device busy") {
   CHECK(wide_tiles_are_enough(4096, 4096, SMS));
   CHECK(wide_tiles_are_enough(2048, 2048, SMS));

@@ -24,8 +24,8 @@ struct Border {
   std::string choice_below, choice_above;
 };
 
-/// What a launcher chooses: the kernels that `launch` would launch on this device, by name, or what
-/// it says where it refuses. Skips the test on a GPU, where nothing is planned.
+/// What a launcher chooses: the kernels that `launch` would launch on this device, by name. Skips
+/// the test on a GPU, where nothing is planned.
 std::string kernels_of(const std::function<void()>& launch);
 
 /// Of each pair of choices that are neighbours the border where `work`, of the larger shape, is

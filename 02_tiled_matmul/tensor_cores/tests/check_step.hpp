@@ -3,6 +3,7 @@
 
 #include "common/measure/row_major_blas.hpp"
 #include "common/testing/asked_for.hpp"
+#include "common/testing/borders.hpp"
 #include "common/testing/testing.hpp"
 #include "common/testing/two_streams.hpp"
 #include "tensor_cores/tensor_cores.hpp"
@@ -96,6 +97,30 @@ inline void check_step(const Step<Launcher>& step, Shape shape, Offsets offsets 
                        WorkspaceBytes* bytes_of = workspace_bytes) {
   check_step(step, shape, bf16_values({shape.M, shape.K}, 1), bf16_values({shape.K, shape.N}, 2),
              offsets, bytes_of);
+}
+
+/// The step on both sides of the borders of its rules, where it launches other kernels. N and K are
+/// multiples of `unit`; the device has so few multiprocessors that the borders lie where there is
+/// little to multiply.
+inline void check_borders(const Step<Launcher>& step, int64_t unit, const Sizes<3>& most,
+                          int multiprocessors, double most_work,
+                          WorkspaceBytes* bytes_of = workspace_bytes) {
+  if (is_too_large_here(step)) return;
+  const FewMultiprocessors few(multiprocessors);
+  const auto choice = [&](const Sizes<3>& sizes) {
+    const auto [M, n, k] = sizes;
+    auto* const nowhere = reinterpret_cast<bf16*>(uintptr_t{256});
+    return kernels_of([&] {
+      step.launch({M, n * unit, k * unit}, nowhere, nowhere, nowhere, {nowhere, INT64_MAX},
+                  nullptr);
+    });
+  };
+  const auto work = [=](const Sizes<3>& sizes) {
+    const auto [M, n, k] = sizes;
+    return static_cast<double>((M + 32) * (n * unit + 32) * (k * unit + 32));
+  };
+  for (const auto& [M, n, k] : border_shapes<3>({1, 1, 1}, most, choice, work, most_work))
+    check_step(step, {M, n * unit, k * unit}, {}, bytes_of);
 }
 
 /// The launches of a step in two streams, for a shape and both types of C.

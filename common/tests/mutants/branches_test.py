@@ -36,6 +36,11 @@ class Branches(unittest.TestCase):
         arcs = [arc(7), arc(0, throws=True), arc(3), arc(4), arc(0), arc(7)]
         self.assertEqual(branches.without_exceptions(arcs), [(3, 4), (0, 7)])
 
+    def test_a_switch_has_cases_and_no_condition(self):
+        text = "switch (way) {\n  case Way::one:\n    return 1;\n  case 2: return b;\n  default:  // none\n    a = b;\n}\n"
+        self.assertEqual(branches.switches(text), ({1}, {3, 4, 6}))
+        self.assertEqual(branches.switches("switch (\n    way_of(a)) {\n}\n")[0], {1, 2})
+
     def test_each_reason_names_a_line(self):
         for path, piece, why in branches.reasons():
             text = (branches.project.ROOT / path).read_text()

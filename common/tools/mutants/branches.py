@@ -92,6 +92,15 @@ def device_lines(text):
     return lines
 
 
+def switches(text):
+    """The lines of `switch (…)`, which have a branch for each value and one for none; and where the code of cases begins."""
+    lines = text.splitlines()
+    heads = {number for number, line in enumerate(lines, 1)
+             if "switch (" in line or (number > 1 and lines[number - 2].rstrip().endswith("switch ("))}
+    labels = [number for number, line in enumerate(lines, 1) if re.match(r"\s*(case .*|default):", line)]
+    return heads, {number if re.search(r":\s*[^\s/:{].*;", lines[number - 1]) else number + 1 for number in labels}
+
+
 def without_exceptions(branches):
     """How often each condition went each way. A call that may throw has two branches, as well."""
     ways, at = [], 0
@@ -106,7 +115,7 @@ def without_exceptions(branches):
 def one_way(counts, folders):
     """(path, line): how many conditions on it went one way only. A function that never ran counts as one."""
     sums = collections.defaultdict(dict)  # (path, line): {conditions on it: [[one, other], …]}: instances of a template add up
-    called = collections.Counter()
+    called, ran = collections.Counter(), collections.Counter()
     if not counts:
         return {}
     for first in range(0, len(counts), 50):
@@ -120,6 +129,7 @@ def one_way(counts, folders):
                 for function in file["functions"]:
                     called[path, function["start_line"]] += function["execution_count"]
                 for line in file["lines"]:
+                    ran[path, line["line_number"]] += line["count"]
                     ways = without_exceptions(line["branches"])
                     so_far = sums[path, line["line_number"]].setdefault(len(ways), [[0, 0] for _ in ways])
                     for total, way in zip(so_far, ways):
@@ -127,9 +137,15 @@ def one_way(counts, folders):
                         total[1] += way[1]
     found = collections.Counter()
     skipped = {path: device_lines(path.read_text()) for path in {path for path, _ in [*sums, *called]}}
+    heads, cases = {}, {}
+    for path in skipped:
+        heads[path], cases[path] = switches(path.read_text())
     for (path, line), by_count in sums.items():
-        if line not in skipped[path]:
+        if line not in skipped[path] | heads[path]:
             found[path, line] += sum((one == 0) != (other == 0) for ways in by_count.values() for one, other in ways)
+    for path in skipped:
+        for line in cases[path] - skipped[path]:
+            found[path, line] += ran.get((path, line), 1) == 0
     for (path, line), count in called.items():
         if count == 0 and line not in skipped[path]:
             found[path, line] += 1
