@@ -44,6 +44,12 @@ TEST_CASE("many equal columns", "[values]") {
 TEST_CASE("a maximum that rises or falls all along the row", "[values]") {
   check_rising_maximum(EACH_STEP(steps));
 }
+TEST_CASE("maxima that rise, fall, jump or are minus infinity, in every combination", "[values]") {
+  check_hard_rows(EACH_STEP(steps));
+}
+TEST_CASE("the same in the parts of long rows", "[values]") {
+  check_hard_long_rows(EACH_STEP(steps));
+}
 TEST_CASE("minus infinity beside finite values gives 0") {
   check_minus_infinity(EACH_STEP(steps));
 }

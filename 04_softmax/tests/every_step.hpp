@@ -3,12 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 #include <limits>
 
 #include "04_softmax.hpp"
 #include "common/backend/backend.hpp"
+#include "common/data/hard_rows.hpp"
 #include "common/testing/asked_for.hpp"
 #include "common/testing/testing.hpp"
 #include "tests/check_step.hpp"
@@ -124,6 +126,36 @@ inline void check_rising_maximum(const AnyStep& step) {
       x[i] = 0.001f * x[i] + slope * static_cast<float>(i % cols);
     check_step(step, x, 2, cols);
   }
+}
+
+// Segments as wide as a lane's numbers, in one access or one after the other; a warp's; a block's.
+inline void check_hard_rows(const AnyStep& step) {
+  for (const auto& [segments, width] :
+       {std::pair<int, int64_t>{3, 1}, {3, 4}, {3, 32}, {2, 128}, {2, 256}, {2, 1024}}) {
+    const HardRows hard = hard_rows(segments, width);
+    check_step(step, hard.values, hard.rows, hard.cols);
+  }
+}
+
+// As wide as the parts of a row that blocks of a cluster have; some of the combinations.
+inline void check_hard_long_rows(const AnyStep& step) {
+  using enum Run;
+  const std::vector<std::array<Run, 4>> rows = {
+      {jump_down, jump_down, jump_down, jump_down},
+      {minus_infinity, jump_down, minus_infinity, jump_down},
+      {jump_down, minus_infinity, minus_infinity, minus_infinity},
+      {minus_infinity, minus_infinity, minus_infinity, underflow},
+      {jump_up, jump_up, jump_up, jump_up},
+      {fall, minus_infinity, jump_up, underflow},
+      {underflow, rise, jump_down, minus_infinity},
+      {minus_infinity, minus_infinity, minus_infinity, minus_infinity}};
+  const int64_t width = 8300;
+  std::vector<float> x;
+  for (const auto& row : rows)
+    for (int segment = 0; segment < 4; ++segment)
+      for (int64_t at = 0; at < width; ++at)
+        x.push_back(score_of(row[static_cast<size_t>(segment)], segment, 4, at, width));
+  check_step(step, x, std::ssize(rows), 4 * width);
 }
 
 inline void check_minus_infinity(const AnyStep& step) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "05_unfused_attention.hpp"
+#include "common/data/hard_rows.hpp"
 #include "common/testing/testing.hpp"
 #include "strips/strips.hpp"
 
@@ -85,6 +86,26 @@ inline std::vector<float> raw_scores(const Attention& a, float middle, float ris
   for (int64_t i = 0; i < a.scores(); ++i)
     scores[i] += (i / a.T % 2 == 0 ? middle : -middle) + rise * static_cast<float>(i % a.T);
   return scores;
+}
+
+/// Scores that rise, fall, jump or are -infinity, in every combination of two segments of `width`
+/// keys; a head a batch. The queries begin anew where there are more of them than combinations.
+struct HardProblem {
+  Attention attention;
+  std::vector<float> qkv;
+};
+inline HardProblem hard_problem(int64_t width) {
+  const int64_t HS = 16;
+  const HardScores hard = hard_scores(2, width, HS);
+  HardProblem problem = {{.B = hard.heads, .T = hard.keys, .C = HS, .NH = 1, .block_size = 32}, {}};
+  problem.qkv = values_for(problem.attention);
+  for (int64_t token = 0; token < hard.heads * hard.keys; ++token) {
+    const int64_t head = token / hard.keys, query = token % hard.keys % hard.queries;
+    const auto to = problem.qkv.begin() + token * 3 * HS;
+    std::copy_n(hard.q.begin() + (head * hard.queries + query) * HS, HS, to);
+    std::copy_n(hard.k.begin() + token * HS, HS, to + HS);
+  }
+  return problem;
 }
 
 /// As attention_reference() takes it: 0 for the chapter's own steps.

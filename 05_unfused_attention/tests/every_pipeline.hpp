@@ -118,6 +118,12 @@ inline void check_far_from_zero(const Step<Launcher>& step) {
     check_pipeline(step, a, qkv_with_scores_near(a, score));
 }
 
+inline void check_hard_scores(const Step<Launcher>& step) {
+  HardProblem problem = hard_problem(GENERATE(16, 33));
+  problem.attention.causal = GENERATE(true, false);
+  check_pipeline(step, problem.attention, problem.qkv);
+}
+
 inline void check_tf32(const Step<Launcher>& step) {
   Attention a = {.B = 2, .T = 45, .C = 36, .NH = 3, .tf32 = true, .block_size = 32};
   a.causal = GENERATE(true, false);

@@ -56,6 +56,20 @@ TEST_CASE("masked softmax of a strip: scores far from zero, rising and falling")
   }
 }
 
+// Segments as wide as a lane's numbers, a warp's, and more than a warp's registers hold of a row.
+TEST_CASE("masked softmax of a strip: maxima that rise, fall, jump or are -infinity", "[values]") {
+  const Attention a = {.B = 1, .causal = false, .block_size = 64};
+  for (const auto& [segments, width] :
+       {std::pair<int, int64_t>{3, 4}, {3, 32}, {2, 128}, {2, 550}}) {
+    CAPTURE(segments, width);
+    const HardRows hard = hard_rows(segments, width);
+    const Strip strip = {.first_query = 0, .queries = hard.rows, .keys = hard.cols};
+    check_launch([&](float* at) { masked_softmax(a, strip, at); },
+                 masked_softmax_reference(a, strip, hard.values, all_rows(hard.rows)),
+                 {.name = "scores", .rows = hard.rows, .cols = hard.cols}, 0, hard.values);
+  }
+}
+
 TEST_CASE("masked softmax of a strip: any block size, and fewer rows than a block has warps") {
   Attention a;
   a.block_size = GENERATE(32, 96, 256, 288, 1024);

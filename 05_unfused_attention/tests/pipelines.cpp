@@ -35,6 +35,9 @@ TEST_CASE("any alignment of qkv and out") {
 TEST_CASE("scores far from zero") {
   check_far_from_zero(EACH_STEP(steps));
 }
+TEST_CASE("maxima that rise, fall, jump or are -infinity, in every combination", "[values]") {
+  check_hard_scores(EACH_STEP(steps));
+}
 TEST_CASE("products in TF32") {
   check_tf32(EACH_STEP(steps));
 }

@@ -152,6 +152,24 @@ TEST_CASE("softmax, alone and with scale and mask, of scores that rise or fall a
   }
 }
 
+// T rows a head: the combinations, and some of them again. The unscaled ones are four times as
+// large as the scale, 1/√16, makes them.
+TEST_CASE(
+    "softmax, alone and with scale and mask, of maxima that rise, fall, jump or are -infinity",
+    "[values]") {
+  const HardRows hard = hard_rows(3, 24);
+  const Attention a = {.B = 3, .T = hard.cols, .C = 16, .NH = 1, .causal = false, .block_size = 32};
+  const DeviceBuffer<float> input(hard.values);
+  REQUIRE(a.heads() * a.T == hard.rows);
+  check_launch([&](float* att) { softmax(a, input.data(), att); },
+               softmax_reference(a, hard.values, all_rows(hard.rows)), score_layout(a, "att"));
+  std::vector<float> raw = hard.values;
+  for (float& score : raw) score *= 4;
+  const DeviceBuffer<float> unscaled(raw);
+  check_launch([&](float* att) { scale_mask_softmax(a, unscaled.data(), att); },
+               scale_mask_softmax_reference(a, raw, all_rows(hard.rows)), score_layout(a, "att"));
+}
+
 TEST_CASE("every stage with any block size", "[shapes]") {
   Attention a = {.B = 2, .T = 11, .C = 10, .NH = 2};
   a.block_size = GENERATE(32, 64, 96, 256, 512, 1024);

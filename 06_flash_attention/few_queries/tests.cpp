@@ -8,29 +8,15 @@
 
 #include "common/kernel/error.hpp"
 #include "common/testing/asked_for.hpp"
-#include "few_queries/few_queries.hpp"
-#include "tensor_cores/tests/problems.hpp"
+#include "few_queries/tests/problems.hpp"
 
 namespace tutorial::flash_attention::few_queries {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
-using tensor_cores::Offsets;
 
 constexpr int SMS = 132;  // of an H100 or H200, and of the simulator
-
-void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offsets = {}) {
-  if (!is_in_sample(step.name)) return;
-  tensor_cores::check_problem(step, problem, offsets, workspace_bytes(problem.shape), step.launch);
-}
-void check_both(const Step<Launcher>& step, Attention shape,
-                const std::function<Problem(const Attention&)>& make) {
-  for (bool causal : {true, false}) {
-    shape.causal = causal;
-    check_step(step, make(shape));
-  }
-}
 
 TEST_CASE("few queries: every step is right for every shape", "[shapes]") {
   const auto step = EACH_STEP(steps);
@@ -74,54 +60,6 @@ TEST_CASE("few queries: every step is right on a small device, and on a large on
   const FewMultiprocessors few(1);
   check_step(step, normal_problem({.B = 2, .NH = 4, .NH_kv = 2, .Tq = 2, .Tk = 700, .HS = 128}));
   check_step(step, normal_problem({.B = 3, .NH = 3, .NH_kv = 1, .Tq = 9, .Tk = 500, .HS = 64}));
-}
-
-TEST_CASE("few queries: every step takes scores of any size", "[values]") {
-  const auto step = EACH_STEP(steps);
-  for (float shift : {200.0f, -200.0f, -2e4f, 2e4f}) {
-    INFO("scores near " << shift);
-    check_both(step, {.NH = 2, .NH_kv = 1, .Tq = 3, .Tk = 140, .HS = 16},
-               [&](const Attention& s) { return with_scores(s, [&](int64_t) { return shift; }); });
-  }
-}
-
-// Maxima that rise or fall, so that warps, parts and tiles all have others.
-TEST_CASE("few queries: every step rescales when the maximum rises, and when it falls",
-          "[values]") {
-  const auto step = EACH_STEP(steps);
-  for (float slope : {0.05f, -0.1f})
-    check_both(step, {.NH = 3, .NH_kv = 1, .Tq = 6, .Tk = 400, .HS = 40}, [&](const Attention& s) {
-      return with_scores(s, [&](int64_t j) { return slope * static_cast<float>(j); });
-    });
-}
-
-// A key of −∞ is masked for every query, wherever its tile and its part are.
-TEST_CASE("few queries: every step survives keys that are masked from end to end", "[values]") {
-  const auto step = EACH_STEP(steps);
-  const Attention shape = {.NH = 2, .NH_kv = 1, .Tq = 2, .Tk = 400, .HS = 16};
-  const auto masked = [&](int64_t first, int64_t last, float others) {
-    INFO("keys " << first << " to " << last << " are masked, other scores near " << others);
-    check_both(step, shape, [&](const Attention& s) {
-      return with_scores(s, [&](int64_t j) { return j >= first && j <= last ? -INF : others; });
-    });
-  };
-  masked(0, 127, 0);     // the first part
-  masked(0, 350, -100);  // and what is left is small: 0 is not a maximum that may be kept
-  masked(128, 255, -100);
-  masked(260, 399, 0);  // the last ones
-  masked(0, 399, 0);    // all
-}
-
-TEST_CASE(
-    "few queries: every step passes NaN and infinite scores on to their queries, and to no others",
-    "[values]") {
-  const auto step = EACH_STEP(steps);
-  const int64_t HS = 16;
-  Problem problem = normal_problem({.NH = 4, .NH_kv = 2, .Tq = 5, .Tk = 300, .HS = HS});
-  problem.q[3 * HS + 1] = std::nanf("");  // query 3 of head 0
-  problem.k[297 * HS + 2] = INF;          // +∞ or −∞ for queries from 2 on, of heads 0 and 1
-  problem.k[420 * HS + 2] = INF;          // key 120 of the other kv head: in another part
-  check_step(step, problem);
 }
 
 TEST_CASE("few queries: every step takes any address that a bf16 can have") {

@@ -71,6 +71,15 @@ TEST_CASE("fp16: every step rescales when the maximum rises, and when it falls",
     });
 }
 
+// Segments as wide as a tile, as the keys of a quad's fragment, and a tile's but one.
+TEST_CASE("fp16: every step takes maxima that rise, fall, jump or are −∞", "[values]") {
+  const auto step = EACH_STEP(steps);
+  for (const auto& [segments, width] : {std::pair<int, int64_t>{3, 64}, {2, 8}, {2, 63}}) {
+    INFO(segments << " segments of " << width << " keys");
+    check_step(step, hard_problem(segments, width, 16, width % 3 == 0));
+  }
+}
+
 // A key of −∞ is masked for every query, wherever its tile is.
 TEST_CASE("fp16: every step survives tiles that are masked from end to end", "[values]") {
   const auto step = EACH_STEP(steps);

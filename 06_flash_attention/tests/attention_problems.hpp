@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "06_flash_attention.hpp"
+#include "common/data/hard_rows.hpp"
 #include "common/testing/testing.hpp"
 
 namespace tutorial::flash_attention {
@@ -34,6 +35,20 @@ inline Problem with_scores(const Attention& shape, const std::function<float(int
   for (size_t j = 0; j < problem.k.size(); j += HS)
     problem.k[j] = std::sqrt(static_cast<float>(HS)) * add(static_cast<int64_t>(j / HS) % shape.Tk);
   return problem;
+}
+
+/// Scores that rise, fall, jump or are −∞, in every combination of some segments of `width` keys.
+inline Problem hard_problem(int segments, int64_t width, int64_t HS, bool causal = false) {
+  const HardScores hard = hard_scores(segments, width, HS);
+  return {{.NH = hard.heads,
+           .NH_kv = hard.heads,
+           .Tq = hard.queries,
+           .Tk = hard.keys,
+           .HS = HS,
+           .causal = causal},
+          hard.q,
+          hard.k,
+          make_values({hard.heads, hard.keys, HS}, Init::normal, 3)};
 }
 
 /// All rows.

@@ -28,6 +28,15 @@ void check_rescales(const Step<Launcher>& step) {
   });
 }
 
+/// Segments as wide as the keys of a lane, of the lanes of a row, and of a tile.
+template <class Launcher>
+void check_hard_scores(const Step<Launcher>& step, const std::vector<int64_t>& widths) {
+  for (const int64_t width : widths) {
+    INFO("segments of " << width << " keys");
+    check_step(step, hard_problem(2, width, own_head_size(step, 16), width % 3 == 0));
+  }
+}
+
 /// A key of −∞ is masked for every query, wherever its tile is.
 template <class Launcher>
 void check_masked_tiles(const Step<Launcher>& step) {

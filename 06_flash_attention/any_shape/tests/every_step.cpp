@@ -135,6 +135,12 @@ TEST_CASE("every step rescales from part to part of the keys", "[values]") {
   masked(0, 699, 0);       // all
 }
 
+TEST_CASE("every step takes maxima that rise, fall, jump or are −∞, in every combination",
+          "[values]") {
+  const auto step = EACH_STEP(steps);
+  check_hard_scores(step, {15, 16, 128});
+}
+
 TEST_CASE("every step survives tiles that are masked from end to end", "[values]") {
   const auto step = EACH_STEP(steps);
   check_masked_tiles(step);

@@ -43,6 +43,12 @@ TEST_CASE("every step rescales when the maximum rises, and when it falls", "[val
   check_rescales(step);
 }
 
+TEST_CASE("every step takes maxima that rise, fall, jump or are −∞, in every combination",
+          "[values]") {
+  const auto step = EACH_STEP(steps);
+  check_hard_scores(step, {32, 63, 64});
+}
+
 TEST_CASE("every step survives tiles that are masked from end to end", "[values]") {
   const auto step = EACH_STEP(steps);
   check_masked_tiles(step);
