@@ -1,7 +1,10 @@
 // The chapter's program: what it computes, says and finds.
 #include "common/testing/program_run.hpp"
 
+#include <cmath>
+
 #include "01_naive_matmul.hpp"
+#include "common/testing/folder.hpp"
 #include "common/testing/testing.hpp"
 
 namespace tutorial::naive_matmul {
@@ -19,6 +22,20 @@ TEST_CASE("the program checks every step, and says what the least work is", "[pr
                                   {"global_store_bytes", 4 * 1200},
                                   {"shared_loads", 0},
                                   {"barriers", 0}});
+}
+
+TEST_CASE("the program says the error and its bound where both are known", "[program]") {
+  const Folder folder;  // of numbers that all are 1/4
+  const ProgramRun run =
+      run_program({"--m", "3", "--n", "5", "--k", "20", "--input",
+                   "a=" + folder.tensor("a.npy", {3, 20}), "b=" + folder.tensor("b.npy", {20, 5})});
+  check_all_right(run, names_of(steps) + Words{"cuBLAS"}, {.flop = 600, .bytes = 4 * 175});
+  for (const ProgramRun::Row& row : run.rows) {
+    CAPTURE(row.name);
+    CHECK(row.number("max_error") == 0);
+    // γ of 20 terms, 20·2^-24 and a little, of 20 products of 1/16.
+    CHECK(std::abs(row.number("bound") / (20 * 0x1p-24 * 20 / 16) - 1) < 2e-6);
+  }
 }
 
 TEST_CASE("the program finds one wrong element of a small product", "[program]") {
