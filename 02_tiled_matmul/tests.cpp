@@ -51,7 +51,13 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
     const DeviceBuffer<float> a(make_values({M, K}, Init::normal, 1));
     const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
     DeviceBuffer<float> c(M * N);
-    check_asked_for(step, [&](auto run) { return run(a.data(), b.data(), c.data(), M, N, K); });
+    const Counts counts =
+        check_asked_for(step, [&](auto run) { return run(a.data(), b.data(), c.data(), M, N, K); });
+    if (step.launch != register_tile) check_no_conflicts(counts);
+    if (M % 128 != 0) continue;
+    // The page's sectors of a load, where a warp's lanes load one float or 16 bytes.
+    if (step.launch == conflict_free) CHECK(counts.loads.sectors == 4 * counts.loads.requests);
+    if (step.launch == vectorised) CHECK(counts.loads.sectors == 16 * counts.loads.requests);
   }
 }
 

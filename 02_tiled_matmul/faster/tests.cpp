@@ -53,7 +53,7 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
       const auto call = [&](auto run) {
         return run(a.data(), b.data(), c.data(), M, N, K, alpha, beta);
       };
-      check_asked_for(step, call);
+      check_no_conflicts(check_asked_for(step, call));
     }
   }
 }

@@ -25,6 +25,11 @@ Step<Launcher> step_named(const std::string& name) {
   throw std::logic_error("no step " + name);
 }
 
+/// Of a step in the list, from 1.
+int64_t number_of(const Step<Launcher>& step) {
+  return 1 + std::ranges::find(steps, step.launch, &Step<Launcher>::launch) - steps.begin();
+}
+
 TEST_CASE("tensor cores: every step is right for every shape", "[shapes]") {
   const auto step = EACH_STEP(steps_and_cublas());
   for (const Shape& shape : std::vector<Shape>{
@@ -169,8 +174,32 @@ TEST_CASE("tensor cores: every step asks for what its header says", "[counts]") 
                              {20, 20, 132},
                              {1, 130, 7},
                              {129, 136, 9},
-                             {129, 130, 16}})
-    check_step_asks(step, shape);
+                             {129, 130, 16}}) {
+    check_step_asks(step, shape, workspace_bytes, [&](const Counts& counts, Output C) {
+      if (step.launch == wmma) return;
+      // Of a small tile a warp has 32 columns of C, and of two rows of 80 bytes, in bf16, which
+      // lanes read together on C's way out, some lie in the same banks.
+      const bool collides = number_of(step) >= 14 && std::holds_alternative<bf16*>(C);
+      CHECK(counts.shared_loads.conflicts <= (collides ? 4 * counts.stores.requests : 0));
+      CHECK(counts.shared_stores.conflicts == 0);
+      if (number_of(step) >= 10 && shape.N % 16 == 0 && shape.K % 8 == 0)
+        check_stores_fill_sectors(counts);
+    });
+  }
+}
+
+TEST_CASE("tensor cores: the large tiles have no bank conflicts in any step that takes them",
+          "[counts]") {
+  const auto step = EACH_STEP(steps);
+  if (number_of(step) < 14 || is_too_large_here(step)) return;
+  const auto check = [&](const Shape& shape) {
+    check_step_asks(step, shape, workspace_bytes,
+                    [](const Counts& counts, Output) { check_no_conflicts(counts); });
+  };
+  const FewMultiprocessors one(1);
+  check({65, 504, 72});
+  const SmallSharedMemory small(99 * 1024);  // the large tile of two stages
+  check({65, 500, 64});
 }
 
 TEST_CASE("tensor cores: the program checks every step, and finds one wrong element", "[program]") {

@@ -160,8 +160,8 @@ TEST_CASE("TF32: every step asks for what its header says", "[counts]") {
     const DeviceBuffer<float> b(make_values({K, N}, Init::normal, 2));
     DeviceBuffer<float> c(M * N);
     const Tf32Product product = {M, N, K};
-    check_asked_for(step,
-                    [&](auto run) { return run(product, a.data(), b.data(), c.data(), nullptr); });
+    check_no_conflicts(check_asked_for(
+        step, [&](auto run) { return run(product, a.data(), b.data(), c.data(), nullptr); }));
   }
 }
 

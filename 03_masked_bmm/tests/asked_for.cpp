@@ -21,12 +21,16 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
       CAPTURE(step.name, s.batch, s.M, s.N, s.K, kind);
       Problem problem(s, make_mask(kind, s.batch, s.M, s.N, kind[0] == 'w', 5));
       DeviceBuffer<float> C(s.batch * s.M * s.N);
-      check_asked_for(step,
-                      [&](auto run) {
-                        return run(problem.p, problem.device_A.data(), problem.device_B.data(),
-                                   C.data());
-                      },
-                      {.more = bytes_of_masks(step, problem)});
+      const Counts counts = check_asked_for(step,
+                                            [&](auto run) {
+                                              return run(problem.p, problem.device_A.data(),
+                                                         problem.device_B.data(), C.data());
+                                            },
+                                            {.more = bytes_of_masks(step, problem)});
+      CHECK(counts.shared_stores.conflicts == 0);
+      if (step.launch == bmm_then_fill || step.launch == three_level_mask) continue;
+      check_no_conflicts(counts);
+      if (s.N % 8 == 0) check_stores_fill_sectors(counts);
     }
   }
 }

@@ -210,10 +210,10 @@ TEST_CASE("few queries: every step asks for what its header says", "[counts]") {
     DeviceBuffer<bf16> out(a.rows() * a.HS);
     DeviceBuffer<float> lse(a.rows());
     DeviceBuffer<std::byte> memory(workspace_bytes(a));
-    check_asked_for(step, [&](auto run) {
+    check_no_conflicts(check_asked_for(step, [&](auto run) {
       return run(a, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
                  nullptr);
-    });
+    }));
   }
 }
 

@@ -175,10 +175,7 @@ TEST_CASE("fp16: every step asks for what its header says, without bank conflict
     const auto call = [&](auto run) {
       return run(a, q.data(), k.data(), v.data(), out.data(), lse.data(), nullptr);
     };
-    check_asked_for(step, call);
-    const Counts counts = counts_of([&] { call(step.launch); });
-    CHECK(counts.shared_loads.conflicts == 0);
-    CHECK(counts.shared_stores.conflicts == 0);
+    check_no_conflicts(check_asked_for(step, call));
   }
 }
 

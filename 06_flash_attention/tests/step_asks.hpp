@@ -10,8 +10,8 @@
 namespace tutorial::flash_attention {
 
 template <class Launcher>
-void check_step_asks(const Step<Launcher>& step, const Attention& shape) {
-  if (is_too_large_here(step, shape)) return;
+Counts check_step_asks(const Step<Launcher>& step, const Attention& shape) {
+  if (is_too_large_here(step, shape)) return {};
   CAPTURE(step.name, text(shape));
   const Problem p = normal_problem(shape);
   const DeviceBuffer<float> q(p.q), k(p.k), v(p.v);
@@ -22,21 +22,21 @@ void check_step_asks(const Step<Launcher>& step, const Attention& shape) {
   if (step.name == "kv_outer")
     for (int64_t i = 0; i < shape.Tq && shape.visible_keys(i) <= 0; ++i)
       unread += shape.B * shape.NH * shape.HS * int64_t{sizeof(float)};
-  check_asked_for(step,
-                  [&](auto run) {
-                    if constexpr (std::is_same_v<Launcher, flash_attention::Launcher>)
-                      return run(shape, q.data(), k.data(), v.data(), out.data(), lse.data(),
-                                 scratch.data());
-                    else
-                      return run(shape, q.data(), k.data(), v.data(), out.data(), lse.data(),
-                                 workspace_in(scratch), nullptr);
-                  },
-                  {.less = unread, .more = unread});
+  return check_asked_for(step,
+                         [&](auto run) {
+                           if constexpr (std::is_same_v<Launcher, flash_attention::Launcher>)
+                             return run(shape, q.data(), k.data(), v.data(), out.data(), lse.data(),
+                                        scratch.data());
+                           else
+                             return run(shape, q.data(), k.data(), v.data(), out.data(), lse.data(),
+                                        workspace_in(scratch), nullptr);
+                         },
+                         {.less = unread, .more = unread});
 }
 
-/// On shapes for several tiles, and for one.
+/// On shapes for several tiles, and for one; some steps promise that there are no bank conflicts.
 template <class Launcher>
-void check_step_asks(const Step<Launcher>& step) {
+void check_step_asks(const Step<Launcher>& step, bool without_conflicts = false) {
   for (Attention a : std::vector<Attention>{
            {.Tq = 64, .Tk = 64, .HS = 64, .causal = false},
            {.Tq = 150, .Tk = 140, .HS = 20},
@@ -44,7 +44,9 @@ void check_step_asks(const Step<Launcher>& step) {
            {.NH = 2, .Tq = 35, .Tk = 70, .HS = 32},
            {.Tq = 20, .Tk = 140, .HS = 100}}) {
     a.HS = own_head_size(step, a.HS);
-    if (a.HS <= largest_head_size(step)) check_step_asks(step, a);
+    if (a.HS > largest_head_size(step)) continue;
+    const Counts counts = check_step_asks(step, a);
+    if (without_conflicts) check_no_conflicts(counts);
   }
 }
 

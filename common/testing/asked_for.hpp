@@ -18,18 +18,25 @@ struct Allowance {
 };
 
 /// Compares what each kernel that `launch` launches asks global memory for with `asked`: a
-/// kernel without an entry is a failure. Skips the test on a GPU, where nothing is counted.
-void check_asked_for(const std::vector<Asked>& asked, const std::function<void()>& launch,
-                     Allowance loads = {}, Allowance stores = {});
+/// kernel without an entry is a failure. Gives all that they did. Skips the test on a GPU, where
+/// nothing is counted.
+Counts check_asked_for(const std::vector<Asked>& asked, const std::function<void()>& launch,
+                       Allowance loads = {}, Allowance stores = {});
 /// The same of a step: `call` calls the function that it is given, the step's launcher or its
-/// `asked`, with all that a launcher takes.
+/// `asked`, with all that a launcher takes. Nothing is done by a step that is not in the sample.
 template <class AnyStep, class Call>
 auto check_asked_for(const AnyStep& step, const Call& call, Allowance loads = {},
-                     Allowance stores = {}) -> decltype(void(step.asked)) {
+                     Allowance stores = {}) -> decltype(void(step.asked), Counts()) {
   if (!step.asked) FAIL("the list of steps names no .asked");
-  if (!is_in_sample(step.name)) return;
-  check_asked_for(
+  if (!is_in_sample(step.name)) return {};
+  return check_asked_for(
       call(step.asked), [&] { call(step.launch); }, loads, stores);
 }
+
+/// What a step or its page promises: no request to shared memory takes a pass more because lanes
+/// want different words of one bank.
+void check_no_conflicts(const Counts& counts);
+/// … no store to global memory touches a sector that it does not fill.
+void check_stores_fill_sectors(const Counts& counts);
 
 }  // namespace tutorial

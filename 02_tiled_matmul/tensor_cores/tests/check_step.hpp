@@ -141,8 +141,10 @@ inline void check_step_in_two_streams(const Step<Launcher>& step, Shape shape,
 
 /// For both types of C, with a workspace and without: what the step asks global memory for is what
 /// its entry says.
+/// `more` looks at what the step did, too.
 inline void check_step_asks(const Step<Launcher>& step, Shape shape,
-                            WorkspaceBytes* bytes_of = workspace_bytes) {
+                            WorkspaceBytes* bytes_of = workspace_bytes,
+                            const std::function<void(const Counts&, Output)>& more = {}) {
   const auto [M, N, K] = shape;
   CAPTURE(step.name, M, N, K);
   const DeviceBuffer<bf16> a(narrowed<bf16>(bf16_values({M, K}, 1)));
@@ -152,9 +154,11 @@ inline void check_step_asks(const Step<Launcher>& step, Shape shape,
   DeviceBuffer<std::byte> memory(bytes_of({M, N, K}, a.data(), b.data()));
   const Bf16Product product = {M, N, K};
   for (Output C : {Output(c.data()), Output(narrow_c.data())})
-    for (Workspace workspace : {workspace_in(memory), Workspace()})
-      check_asked_for(
+    for (Workspace workspace : {workspace_in(memory), Workspace()}) {
+      const Counts counts = check_asked_for(
           step, [&](auto run) { return run(product, a.data(), b.data(), C, workspace, nullptr); });
+      if (more) more(counts, C);
+    }
 }
 
 /// The vendor's product, as a launcher, in the default stream.

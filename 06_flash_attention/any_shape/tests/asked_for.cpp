@@ -6,7 +6,7 @@ namespace tutorial::flash_attention::any_shape {
 
 TEST_CASE("every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
-  check_step_asks(step);
+  check_step_asks(step, step.launch == head_sizes || step.launch == large_heads);
   for (const Attention& a : std::vector<Attention>{
            {.Tq = 1, .Tk = 200, .HS = 64},                               // some parts
            {.B = 2, .NH = 6, .NH_kv = 2, .Tq = 2, .Tk = 300, .HS = 40},  // rows of 8, two of them

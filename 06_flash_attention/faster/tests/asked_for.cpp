@@ -5,7 +5,9 @@
 namespace tutorial::flash_attention::faster {
 
 TEST_CASE("every step asks for what its header says", "[counts]") {
-  check_step_asks(EACH_STEP(steps));
+  const auto step = EACH_STEP(steps);
+  const bool stores_single_floats = step.launch == larger_tiles || step.launch == less_work;
+  check_step_asks(step, !stores_single_floats);
 }
 
 }  // namespace tutorial::flash_attention::faster
