@@ -16,11 +16,6 @@ constexpr std::string_view kIgnored =
     "L2::64B "
     "L2::128B L2::256B L1::no_allocate L1::evict_last L1::evict_first ";
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw PtxRefused("inline PTX: " + what +
-                   " is not on the CPU backend: " + std::string(instead_of_ptx(what)));
-}
-
 std::string trimmed(std::string_view text, std::string_view spaces = " \t\r\n") {
   const size_t begin = text.find_first_not_of(spaces);
   if (begin == text.npos) return "";
@@ -72,26 +67,36 @@ class Statements {
  public:
   explicit Statements(const std::vector<std::string>& operands) : operands_(operands) {}
 
-  std::string run(std::string_view text) {
-    std::string out;
+  CppOfPtx run(std::string_view text) {
+    CppOfPtx result;
+    std::string& out = result.statements;
     for (const std::string& statement : split(text, ';')) {
       const std::string inner = trimmed(statement, " \t\r\n{");
       if (inner.empty() || inner == "}") continue;
       out += inner.starts_with(".reg") ? declaration(inner.substr(4)) : predicated(inner);
     }
-    return out;
+    result.refused = refused_;
+    return result;
   }
 
  private:
+  /// The first sentence is kept.
+  std::string refuse(const std::string& what) {
+    if (refused_.empty())
+      refused_ = "inline PTX: " + what +
+                 " is not on the CPU backend: " + std::string(instead_of_ptx(what));
+    return "";
+  }
+
   /// .reg .b32 a, b
   std::string declaration(const std::string& text) {
     const std::string what = trimmed(text);
     const size_t end = what.find_first_of(" \t");
     const PtxType* type = end == what.npos ? nullptr : ptx_type(what.substr(1, end - 1));
-    if (type == nullptr) refuse(".reg " + what);
+    if (type == nullptr) return refuse(".reg " + what);
     std::string out;
     for (const std::string& name : split(what.substr(end), ',')) {
-      if (!is_word(name)) refuse(".reg " + what);
+      if (!is_word(name)) return refuse(".reg " + what);
       temporaries_.push_back(name);
       out += (out.empty() ? std::string(type->cpp) + " ptx_" : ", ptx_") + name + "{}";
     }
@@ -125,8 +130,7 @@ class Statements {
         return "::simulator::ptx_set(static_cast<" + std::string(to->cpp) + ">(" +
                read('t', entries[1]) + "), " + value(entries[0]) + "); ";
     const PtxInstruction* known = ptx_instruction(plain, type_, entries.size());
-    if (known == nullptr) refuse(name);
-    return call(*known, entries);
+    return known == nullptr ? refuse(name) : call(*known, entries);
   }
 
   /// Does the word at `i` change nothing? What it says of memory is kept.
@@ -173,7 +177,7 @@ class Statements {
            "); ";
   }
 
-  std::string read(char kind, const std::string& entry) const {
+  std::string read(char kind, const std::string& entry) {
     if (kind == 'b') return value(entry);
     if (kind == 'p' || kind == 's' || kind == 'g') {
       const bool is_shared = kind == 's' || (kind == 'p' && is_shared_);
@@ -192,19 +196,20 @@ class Statements {
   }
 
   /// [%1], [%1 + 16]: the address, and behind a comma the bytes behind it.
-  std::string address(const std::string& entry) const {
-    if (entry.size() < 2 || entry[0] != '[' || entry.back() != ']') refuse("the operand " + entry);
+  std::string address(const std::string& entry) {
+    if (entry.size() < 2 || entry[0] != '[' || entry.back() != ']')
+      return refuse("the operand " + entry);
     const std::vector<std::string> parts =
         split(std::string_view(entry).substr(1, entry.size() - 2), '+');
     return value(parts[0]) + (parts.size() > 1 ? ", " + value(parts[1]) : "");
   }
 
   /// %0, %%laneid, a temporary or a number.
-  std::string value(const std::string& entry) const {
+  std::string value(const std::string& entry) {
     const std::string name = trimmed(entry, "%");
     if (entry[0] == '%' && is_number(name)) {
       const size_t number = std::stoul(name);
-      if (number >= operands_.size()) refuse("an operand " + entry + " that is not listed");
+      if (number >= operands_.size()) return refuse("an operand " + entry + " that is not listed");
       return "(" + operands_[number] + ")";
     }
     if (entry[0] == '%') {
@@ -218,7 +223,7 @@ class Statements {
     if (name.starts_with("0f") || name.starts_with("0F"))
       return "::simulator::ptx_value<float>(0x" + name.substr(2) + "u)";
     if (digits < name.size() && std::isdigit(static_cast<unsigned char>(name[digits]))) return name;
-    refuse("the operand " + entry);
+    return refuse("the operand " + entry);
   }
   static bool is_number(const std::string& text) {
     return !text.empty() && text.size() < 4 &&
@@ -227,6 +232,7 @@ class Statements {
 
   const std::vector<std::string>& operands_;
   std::vector<std::string> temporaries_;
+  std::string refused_;
   // Of the instruction that is read:
   const PtxType* type_ = nullptr;
   bool is_shared_ = false, flushes_ = false;
@@ -234,8 +240,8 @@ class Statements {
 
 }  // namespace
 
-std::string ptx_as_cpp(const std::vector<std::string_view>& literals,
-                       const std::vector<std::string>& operands) {
+CppOfPtx cpp_of_ptx(const std::vector<std::string_view>& literals,
+                    const std::vector<std::string>& operands) {
   return Statements(operands).run(text_of(literals));
 }
 

@@ -3,21 +3,20 @@
 // the CPU.
 #pragma once
 
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace simulator {
 
-/// What stands there is not on the CPU backend: a sentence that says so.
-struct PtxRefused : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct CppOfPtx {
+  std::string statements;
+  std::string refused;  // a sentence, if something in it is not on the CPU backend
 };
 
-/// Statements of C++. `literals`: the text as it stands in the source, in quotes. `operands`: the
-/// expressions of %0, %1, ….
-std::string ptx_as_cpp(const std::vector<std::string_view>& literals,
-                       const std::vector<std::string>& operands);
+/// `literals`: the text as it stands in the source, in quotes. `operands`: the expressions of %0,
+/// %1, …. (No exception: the translator that a page has catches none.)
+CppOfPtx cpp_of_ptx(const std::vector<std::string_view>& literals,
+                    const std::vector<std::string>& operands);
 
 }  // namespace simulator

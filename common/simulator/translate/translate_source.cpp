@@ -362,18 +362,16 @@ class Translator {
       for (const size_t end = closing(i); ++i < end;) expression.push_back(i);
       operands.push_back(joined(expression));
     }
-    std::string statements;
-    try {
-      if (!is_whole) throw PtxRefused("inline PTX: a macro in its text is not on the CPU backend");
-      statements = ptx_as_cpp(literals, operands);
-      has_ptx_ = true;
-    } catch (const PtxRefused& refused) {
-      std::string sentence = refused.what();
-      std::erase_if(sentence, [](char c) { return c == '"' || c == '\\' || c == '\n'; });
+    CppOfPtx cpp = cpp_of_ptx(literals, operands);
+    if (!is_whole) cpp.refused = "inline PTX: a macro in its text is not on the CPU backend";
+    has_ptx_ = true;
+    if (!cpp.refused.empty()) {
+      std::erase_if(cpp.refused, [](char c) { return c == '"' || c == '\\' || c == '\n'; });
       const std::string name = "simulator_refused_" + std::to_string(keyword) + "();";
-      statements = "__attribute__((error(\"" + sentence + "\"))) void " + name + " " + name + " ";
+      cpp.statements =
+          "__attribute__((error(\"" + cpp.refused + "\"))) void " + name + " " + name + " ";
     }
-    replace(keyword, close, "__extension__ ({ " + statements + "})");
+    replace(keyword, close, "__extension__ ({ " + cpp.statements + "})");
   }
 
   /// __cluster_dims__(2, 1, 1): from the kernel's head into its body, where template parameters are

@@ -7,8 +7,6 @@
 #include "common/simulator/translate/inline_ptx.hpp"
 #include "common/simulator/translate/translate_source.hpp"
 
-using simulator::PtxRefused;
-
 namespace {
 
 /// Without the first lines, which include the functions and name the file.
@@ -21,12 +19,7 @@ std::string translated(const std::string& source) {
 
 /// The sentence for "…" with the operands x and y.
 std::string refused(const std::string& text) {
-  const std::string literal = "\"" + text + "\"";
-  try {
-    return simulator::ptx_as_cpp({literal}, {"x", "y"});
-  } catch (const PtxRefused& refused) {
-    return refused.what();
-  }
+  return simulator::cpp_of_ptx({"\"" + text + "\""}, {"x", "y"}).refused;
 }
 
 }  // namespace

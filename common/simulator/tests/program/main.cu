@@ -5,7 +5,8 @@
 
 #include "parts/reverse.cuh"
 
-int more(int* values, int count);  // more.cu
+int more(int* values, int count);     // more.cu
+int of_host(const int* from, int at);  // host.cpp
 
 __global__ void race(int* values) {
   values[0] = threadIdx.x;
@@ -35,7 +36,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "short") == 0) too_small_a_grid();
   const int sum = more(values, 64);
   cudaMemcpy(host, values, sizeof host, cudaMemcpyDeviceToHost);
-  std::printf("first %d sum %d\n", host[0], sum);
+  std::printf("first %d sum %d\n", of_host(host, 0), sum);
   if (std::strcmp(what, "tidy") == 0) {
     cudaGetLastError();
     cudaFree(values);
