@@ -5,7 +5,7 @@
 
 #include "parts/reverse.cuh"
 
-int more(int* values, int count);     // more.cu
+int more(int* values, int count);      // more.cu
 int of_host(const int* from, int at);  // host.cpp
 
 __global__ void race(int* values) {
