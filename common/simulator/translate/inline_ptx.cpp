@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <map>
 
 #include "common/simulator/translate/ptx_instructions.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 /// Words of an instruction that change nothing here: hints, what all lanes do together, the way of
 /// rounding that there is, the lower half of a product.
 constexpr std::string_view kIgnored =
-    " sync aligned volatile approx full rn rna lo row col m8n8 ca cg cs lu cv nc wb wt L1 L2 "
+    " sync aligned volatile approx full rn lo row col m8n8 ca cg cs lu cv nc wb wt L1 L2 "
     "L2::64B "
     "L2::128B L2::256B L1::no_allocate L1::evict_last L1::evict_first ";
 
@@ -75,6 +76,9 @@ class Statements {
       if (inner.empty() || inner == "}") continue;
       out += inner.starts_with(".reg") ? declaration(inner.substr(4)) : predicated(inner);
     }
+    // An operand is evaluated once, however often it is named.
+    for (const auto& [number, name] : used_)
+      out.insert(0, "auto&& " + name + " = (" + operands_[number] + "); ");
     result.refused = refused_;
     return result;
   }
@@ -210,7 +214,7 @@ class Statements {
     if (entry[0] == '%' && is_number(name)) {
       const size_t number = std::stoul(name);
       if (number >= operands_.size()) return refuse("an operand " + entry + " that is not listed");
-      return "(" + operands_[number] + ")";
+      return used_[number] = "ptx_" + name;
     }
     if (entry[0] == '%') {
       const std::string base = name.substr(0, name.find('.'));
@@ -232,6 +236,7 @@ class Statements {
 
   const std::vector<std::string>& operands_;
   std::vector<std::string> temporaries_;
+  std::map<size_t, std::string> used_;  // operands, and what they are called
   std::string refused_;
   // Of the instruction that is read:
   const PtxType* type_ = nullptr;

@@ -56,7 +56,7 @@ shf.l.wrap.b32        Attt     i    ::__funnelshift_l($0, $1, $2)
 shf.r.wrap.b32        Attt     i    ::__funnelshift_r($0, $1, $2)
 cvt.f16x2.f32         Att      f    ::__floats2half2_rn($1, $0)
 cvt.bf16x2.f32        Att      f    ::__floats2bfloat162_rn($1, $0)
-cvt.tf32.f32          At       f    ::ptx::to_tf32($0)
+cvt.rna.tf32.f32      At       f    ::ptx::to_tf32($0)
 setp.eq               Att      if   $0 == $1
 setp.ne               Att      if   $0 != $1
 setp.lt               Att      if   $0 < $1
@@ -95,7 +95,9 @@ fence.acq_rel.cta     -        -    ::__threadfence_block()
 fence.acq_rel.gpu     -        -    ::__threadfence()
 fence.acq_rel.sys     -        -    ::__threadfence_system()
 bar                   i        -    ::simulator::ptx_barrier($0)
+barrier               i        -    ::simulator::ptx_barrier($0)
 bar                   ii       -    ::simulator::named_barrier($0, $1, true)
+barrier               ii       -    ::simulator::named_barrier($0, $1, true)
 bar.arrive            ii       -    ::simulator::named_barrier($0, $1, false)
 bar.warp              u        -    ::__syncwarp($0)
 shfl.idx.b32          Atuuu    i    ::__shfl_sync($3, $0, $1, 32 - ($2 >> 8 & 31))

@@ -27,10 +27,10 @@ std::string refused(const std::string& text) {
 TEST_CASE("translate: an instruction becomes a call, on its lines") {
   CHECK(translated("asm(\"bar.sync 0;\");") ==
         "PTX __extension__ ({ ::simulator::ptx_barrier(::simulator::ptx_value<int>(0)); });");
-  CHECK(
-      translated("asm volatile (\"bar\"  // two literals\n \".sync %0;\\n\" :: \"r\"(f(x)) : "
-                 "\"memory\");") ==
-      "PTX __extension__ ({ ::simulator::ptx_barrier(::simulator::ptx_value<int>((f(x)))); })\n;");
+  CHECK(translated("asm volatile (\"bar\"  // two literals\n \".sync %0;\\n\" :: \"r\"(f(x)) : "
+                   "\"memory\");") ==
+        "PTX __extension__ ({ auto&& ptx_0 = (f(x)); "
+        "::simulator::ptx_barrier(::simulator::ptx_value<int>(ptx_0)); })\n;");
   CHECK(translated("#define BAR __asm__ __volatile__(\"bar.sync 0;\")\nint x;") ==
         "PTX #define BAR __extension__ ({ "
         "::simulator::ptx_barrier(::simulator::ptx_value<int>(0)); })\nint x;");
@@ -60,6 +60,7 @@ TEST_CASE("translate: what inline PTX has not is a sentence") {
   CHECK(refused("ld.global.u32 %0, %1;") == begin + "the operand %1" + others);
   CHECK(refused("mov.u32 %0, %%envreg0;") == begin + "the operand %%envreg0" + others);
   CHECK(refused(".reg .b32 r<4>;") == begin + ".reg .b32 r<4>" + others);
+  CHECK(refused("cvt.rn.tf32.f32 %0, %1;") == begin + "cvt.rn.tf32.f32" + others);
   CHECK(refused("cvt.rzi.s32.f32 %0, %1;") == begin + "cvt.rzi.s32.f32" + others);
   CHECK(refused("ex2.approx.f16x2 %0, %1;") == begin + "ex2.approx.f16x2" + others);
   CHECK(refused("ld.relaxed.gpu.global.u32 %0, [%1];") ==

@@ -93,7 +93,7 @@ __global__ void warps(const unsigned* in, unsigned* out) {
   asm volatile("bar.warp.sync 0xffffffff;");
   asm volatile("bar.sync %0, %1;" ::"r"(1 + threadIdx.x / 32), "n"(32));
   asm volatile("bar.sync 3;");
-  asm("mov.u32 %0, %ntid.x;" : "=r"(to[8]));
+  asm("mov.u32 %0, %%ntid.x;" : "=r"(to[8]));
   asm volatile("mov.u32 %0, %%smid;" : "=r"(to[9]));
   long long begin, end;
   asm volatile("mov.u64 %0, %%clock64;" : "=l"(begin));
