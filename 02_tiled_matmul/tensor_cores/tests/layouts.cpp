@@ -48,6 +48,21 @@ TEST_CASE("tensor cores: layouts takes any address and any stride", "[shapes]") 
 }
 
 // The rows of the products take turns, as the heads of one sequence do.
+// One product in B's own order, of which only one matrix has gaps: it is not plain, and no copies
+// are made that leave them out, where copies would pay.
+TEST_CASE("tensor cores: layouts sees gaps in one matrix alone", "[shapes]") {
+  const Step<Launcher> step = layouts_step();
+  const Bf16Product plain = {.M = 130, .N = 131, .K = 9};
+  check_layout(step, plain);
+  for (int64_t Bf16Product::*ld : {&Bf16Product::lda, &Bf16Product::ldb, &Bf16Product::ldc}) {
+    Bf16Product p = plain;
+    p.*ld = 137;
+    check_layout(step, p);
+  }
+  // A stride that nothing is multiplied by says nothing of where rows begin.
+  check_layout(step, {.M = 12, .N = 24, .K = 16, .stride_a = 3, .stride_b = 5, .stride_c = 7});
+}
+
 TEST_CASE("tensor cores: layouts takes matrices whose rows lie between another's") {
   check_layout(layouts_step(), {.M = 20,
                                 .N = 24,

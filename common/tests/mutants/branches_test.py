@@ -36,6 +36,12 @@ class Branches(unittest.TestCase):
         arcs = [arc(7), arc(0, throws=True), arc(3), arc(4), arc(0), arc(7)]
         self.assertEqual(branches.without_exceptions(arcs), [(3, 4), (0, 7)])
 
+    def test_instances_on_a_line_add_up(self):
+        ways = [(0, 4), (3, 5), (2, 0), (1, 0)]
+        self.assertEqual(branches.folded(ways, "if (a && b) {"), [(2, 4), (4, 5)])
+        self.assertEqual(branches.folded(ways, "return small ? a : b;"), [(6, 9)])
+        self.assertEqual(branches.folded(ways, "f(a);"), ways)
+
     def test_a_switch_has_cases_and_no_condition(self):
         text = "switch (way) {\n  case Way::one:\n    return 1;\n  case 2: return b;\n  default:  // none\n    a = b;\n}\n"
         self.assertEqual(branches.switches(text), ({1}, {3, 4, 6}))

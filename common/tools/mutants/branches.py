@@ -13,6 +13,7 @@ one_way.txt says of the others why no test can take them; the script fails where
 list is old. Without words all ladders are tried, which takes an hour.
 """
 import collections
+import functools
 import json
 import os
 import re
@@ -47,10 +48,12 @@ class Ladder:
         targets = [f"{self.target}_tests"] if self.is_common else [f"{self.target}_check"]
         run(["cmake", "--build", BUILD, "-j", os.environ.get("JOBS", "1"), "--target", *targets])
 
-    def test(self):
-        """Runs the tests, and says what the last line of the program says."""
+    def forget(self):
         for old in self.counts():
             old.unlink()
+
+    def test(self):
+        """Runs the tests, and says what the last line of the program says."""
         environment = {**os.environ, "SIMULATOR_CHECKS": "off"}
         ran = subprocess.run([BUILD / self.label / f"{self.target}_tests"], capture_output=True, text=True, errors="replace",
                              cwd=BUILD, env=environment, stdin=subprocess.DEVNULL)
@@ -58,10 +61,6 @@ class Ladder:
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
         said = [line for line in (ran.stdout + ran.stderr).splitlines() if re.search(r"passed|failed", line)]
         return said[-1] if said else f"exit status {ran.returncode}"
-
-    def one_way(self):
-        """Of each line that has branches taken one way only: (path, line): how many; and functions never called."""
-        return one_way(self.counts(), self.folders)
 
 
 def run(command):
@@ -112,8 +111,17 @@ def without_exceptions(branches):
     return ways
 
 
+def folded(ways, text):
+    """The instances of a template stand behind one another where they are on the same line: they add up."""
+    conditions = len(re.findall(r"&&|\|\||\?|\b(?:if|for|while) ", text))
+    if not conditions or len(ways) % conditions:
+        return ways
+    return [tuple(map(sum, zip(*ways[first::conditions]))) for first in range(conditions)] if ways else []
+
+
 def one_way(counts, folders):
     """(path, line): how many conditions on it went one way only. A function that never ran counts as one."""
+    text_of = functools.cache(lambda path: path.read_text().splitlines())
     sums = collections.defaultdict(dict)  # (path, line): {conditions on it: [[one, other], …]}: instances of a template add up
     called, ran = collections.Counter(), collections.Counter()
     if not counts:
@@ -130,7 +138,7 @@ def one_way(counts, folders):
                     called[path, function["start_line"]] += function["execution_count"]
                 for line in file["lines"]:
                     ran[path, line["line_number"]] += line["count"]
-                    ways = without_exceptions(line["branches"])
+                    ways = folded(without_exceptions(line["branches"]), text_of(path)[line["line_number"] - 1])
                     so_far = sums[path, line["line_number"]].setdefault(len(ways), [[0, 0] for _ in ways])
                     for total, way in zip(so_far, ways):
                         total[0] += way[0]
@@ -166,10 +174,15 @@ def main():
     if not (BUILD / "CMakeCache.txt").exists():
         run(["cmake", "-S", project.ROOT, "-B", BUILD, "-G", "Ninja", "-DTUTORIAL_COVERAGE=ON", "-DCMAKE_BUILD_TYPE=Debug"])
     listed, bad = reasons(), False
-    for ladder in map(Ladder, folders):
+    ladders = list(map(Ladder, folders))
+    for ladder in ladders:
         ladder.build()
-        said = ladder.test()
-        found = ladder.one_way()
+    for ladder in ladders:
+        ladder.forget()
+    said = {ladder: ladder.test() for ladder in ladders}  # a ladder's tests may take another's branches
+    counts = [file for ladder in ladders for file in ladder.counts()]
+    for ladder in ladders:
+        found = one_way(counts, ladder.folders)
         used, open_lines = set(), []
         for (path, line), count in sorted(found.items()):
             text = path.read_text().splitlines()[line - 1].strip()
@@ -180,7 +193,7 @@ def main():
                 open_lines.append((f"  {name}:{line}  {text}", count))
         old = [entry for entry in listed if project.ROOT / entry[0] in
                {path for folder in ladder.folders for path in folder.iterdir()} and entry not in used]
-        print(f"{ladder.label}: {sum(count for _, count in open_lines)} one way only, {len(used)} with a reason; its tests: {said}")
+        print(f"{ladder.label}: {sum(count for _, count in open_lines)} one way only, {len(used)} with a reason; its tests: {said[ladder]}")
         for line, _ in open_lines:
             print(line)
         for path, piece, _ in old:
