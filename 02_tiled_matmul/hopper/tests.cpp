@@ -142,6 +142,19 @@ TEST_CASE("hopper: every step asks for what its header says", "[counts]") {
     });
 }
 
+TEST_CASE("hopper: bf16 comes into the boxes of each tile without bank conflicts", "[counts]") {
+  const Step<Launcher> step = step_named("by_shape");
+  const FewMultiprocessors two(2);
+  for (const int columns : {64, 128, 192, 256}) {
+    CAPTURE(columns);
+    const Shape shape = {130, columns, 72};
+    REQUIRE(columns_of_tile(shape.M, shape.N, 2) == columns);
+    check_step_asks(step, shape, workspace_bytes, [](const Counts& counts, Output C) {
+      if (std::holds_alternative<tensor_cores::bf16*>(C)) check_no_conflicts(counts);
+    });
+  }
+}
+
 TEST_CASE("hopper: the program checks every step, and finds one wrong element", "[program]") {
   const Words small = {"--m", "40", "--n", "32", "--k", "24"};
   // 2·40·32·24 FLOP; 2·(40·24 + 24·32) + 4·40·32 bytes

@@ -31,5 +31,25 @@ TEST_CASE("every step's kernels ask for what their headers say", "[counts]") {
   }
 }
 
+// "Neighbouring threads write neighbours, and read neighbours too within a head."
+TEST_CASE("permute and unpermute touch no sector in vain where heads fill sectors", "[counts]") {
+  for (const int64_t HS : {8, 24, 64})
+    for (const int64_t block_size : {32, 256}) {
+      const Attention a = {.B = 2, .T = 5, .C = 3 * HS, .NH = 3, .block_size = block_size};
+      CAPTURE(HS, block_size);
+      const int64_t n = a.elements();
+      const DeviceBuffer<float> qkv(values_for(a)), vaccum(values_for(a));
+      DeviceBuffer<float> q(n), k(n), v(n), out(n);
+      const auto check = [](const std::function<void()>& launch) {
+        if (device_has_clock()) SKIP("only the simulator counts sectors");
+        const Counts counts = counts_of(launch);
+        CHECK(32 * counts.loads.sectors == counts.loads.bytes);
+        check_stores_fill_sectors(counts);
+      };
+      check([&] { permute(a, qkv.data(), q.data(), k.data(), v.data()); });
+      check([&] { unpermute(a, vaccum.data(), out.data()); });
+    }
+}
+
 }  // namespace
 }  // namespace tutorial::unfused_attention
