@@ -192,6 +192,8 @@ TEST_CASE("hopper: the program fuses an epilogue, and has two kernels beside it"
   CHECK(all.status == 0);
   CHECK_THAT(all.out, ContainsSubstring("gelu(A[40×24] · B[24×32] + bias)"));
   CHECK(run_program({"--epilogue", "relu"}).status == 2);
+  check_every_row_can_fail(TUTORIAL_TESTS,
+                           small + Words{"--epilogue", "bias_gelu", "--kernel", "epilogue"});
 }
 
 }  // namespace

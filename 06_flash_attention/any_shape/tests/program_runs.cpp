@@ -61,6 +61,7 @@ TEST_CASE("the program finds one wrong element of out, and of lse", "[program]")
 
 TEST_CASE("the program fails whichever row is wrong", "[program]") {
   check_every_row_can_fail(TUTORIAL_TESTS, sizes("2", "1", "12", "12"));
+  check_every_row_can_fail(TUTORIAL_TESTS, sizes("2", "1", "1", "70"));  // a copy of k beside them
 }
 
 }  // namespace

@@ -69,6 +69,8 @@ TEST_CASE("hopper: the program takes other layouts, in the steps that do", "[pro
 
 TEST_CASE("hopper: the program fails whichever row is wrong", "[program]") {
   check_every_row_can_fail(TUTORIAL_TESTS, sizes("2", "1", "12", "12"));
+  // Those that take another layout, and the row beside them.
+  check_every_row_can_fail(TUTORIAL_TESTS, sizes("2", "1", "4", "4") + Words{"--layout", "bthd"});
 }
 
 }  // namespace

@@ -84,6 +84,8 @@ TEST_CASE("tensor cores: the program compares some rows of a large result", "[pr
 
 TEST_CASE("tensor cores: the program fails whichever row is wrong", "[program]") {
   check_every_row_can_fail(TUTORIAL_TESTS, sizes("2", "1", "12", "12"));
+  // Those that take another layout, and the row beside them.
+  check_every_row_can_fail(TUTORIAL_TESTS, sizes("2", "1", "4", "4") + Words{"--layout", "bthd"});
 }
 
 }  // namespace

@@ -23,6 +23,18 @@ TEST_CASE("The options --list and --help", "[chapter]") {
     CHECK_THAT(help.out, ContainsSubstring(part));
 }
 
+TEST_CASE("What a problem needs of the memory is the inputs, the output and scratch", "[chapter]") {
+  // C and a have 5·10¹⁰ floats, qkv three times as many, b one.
+  check_refused(run_copies({"--m", "50000000000", "--n", "1", "--k", "1", "--heads", "1"}),
+                {"this problem needs 1.00 TB of global memory, and ", " are free; choose smaller"});
+  const std::vector<ListedStep> none = {};
+  check_refused(run_program({}, none,
+                            [](const Options&, Table& table) {
+                              table.problem("C", {.flop = 1, .bytes = 8}, {1000}, 3e15);
+                            }),
+                {"this problem needs 3.00 PB of global memory, and "});
+}
+
 TEST_CASE("The option --kernel chooses", "[chapter]") {
   const std::vector<Step<Launcher>> steps = {kRight, kOffByOne, kAlsoRight};
   for (const Words& arguments :
