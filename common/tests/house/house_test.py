@@ -28,6 +28,13 @@ class House(unittest.TestCase):
                 numbers = [step.number for step in project.steps(folder)]
                 self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
 
+    def test_each_program_is_run_with_every_row_made_wrong(self):
+        for folder in project.ladders():
+            with self.subTest(project.label(folder)):
+                tests = "".join(path.read_text() for path in [*folder.glob("tests.cpp"), *folder.glob("tests/*.cpp")])
+                for check in ("check_all_right(", "check_every_row_can_fail("):
+                    self.assertIn(check, tests, "common/testing/program_run.hpp has it")
+
     def test_a_part_says_which_step_it_goes_on_from(self):
         for folder in PARTS:
             with self.subTest(project.label(folder)):
