@@ -4,11 +4,21 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <string>
 
+#include "common/kernel/device.hpp"
+#include "common/kernel/error.hpp"
 #include "common/kernel/shared_memory.hpp"
 #include "common/kernel/vector4.cuh"
 
 namespace tutorial::softmax::long_rows {
+
+/// Throws Error where blocks form no clusters: they came with compute capability 9.0.
+inline void require_clusters(const char* step) {
+  if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 9)
+    throw Error(std::string(step) +
+                " needs clusters of blocks, of compute capability 9.0 or newer; take any_row.");
+}
 
 inline constexpr int LINE = 8;  // float4 in 128 bytes, which is what the L2 cache calls a line
 

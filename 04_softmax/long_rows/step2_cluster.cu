@@ -115,6 +115,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 }  // namespace
 
 void cluster(const Softmax& problem, const float* x, float* y, cudaStream_t stream) {
+  require_clusters("cluster");
   const int64_t rows = problem.rows, cols = problem.cols;
   if (rows == 0 || cols == 0) return;
   if (cols <= ENOUGH_FOR_ONE_BLOCK) return row_in_shared(problem, x, y, stream);

@@ -139,6 +139,7 @@ Plan plan(int64_t cols, int64_t blocks) {
 }  // namespace
 
 void half_in_registers(const Softmax& problem, const float* x, float* y, cudaStream_t stream) {
+  require_clusters("half_in_registers");
   const int64_t rows = problem.rows, cols = problem.cols;
   if (rows == 0 || cols == 0) return;
   if (cols <= FITS_A_BLOCK) return row_on_chip_on(x, y, rows, cols, stream);

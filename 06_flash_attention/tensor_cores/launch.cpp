@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "common/kernel/device.hpp"
 #include "common/kernel/error.hpp"
 
 namespace tutorial::flash_attention::tensor_cores {
@@ -23,6 +24,10 @@ void require_whole_chunks(const Attention& shape, const char* type) {
 
 void require_head_size(const Attention& shape, const char* step, int64_t largest, unsigned takes) {
   require_valid(shape, takes);
+  if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 8)
+    throw Error(std::string(step) +
+                " needs tensor cores that take bf16, of compute capability 8.0 or newer; take "
+                "./learn run 06/fp16.");
   require_whole_chunks(shape, "bf16");
   if (shape.HS > largest)
     throw Error(

@@ -16,7 +16,7 @@ bool all_aligned(const void* q, const void* k, const void* v, const void* out);
 void require_whole_chunks(const Attention& shape, const char* type);
 
 /// Throws Error when the shape is invalid, or its head size not a multiple of 8 up to `largest`;
-/// and for what the step does not take.
+/// for what the step does not take; and before compute capability 8.0, with which bf16 began.
 void require_head_size(const Attention& shape, const char* step, int64_t largest,
                        unsigned takes = 0);
 

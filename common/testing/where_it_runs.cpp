@@ -71,6 +71,7 @@ const std::string& left_out_on(int capability) {
 
 struct Answer {
   std::string refusal, error;  // what the launcher, or the step's entry, says; what CUDA does
+  bool launcher_refuses = false;
   std::vector<PlannedLaunch> launches;
 };
 
@@ -79,9 +80,10 @@ Answer ask(int capability, const AskedStep& step, const std::function<void()>& l
   try {
     answer.launches = plan_launches(capability, [&] {
       answer.refusal = why_not_here(step.needs);
-      if (answer.refusal.empty()) launch();
+      launch();
     });
   } catch (const Error& error) {
+    answer.launcher_refuses = true;
     if (answer.refusal.empty()) answer.refusal = error.what();
   } catch (const CudaError& error) {
     answer.error = error.what();
@@ -113,6 +115,8 @@ std::vector<std::string> problems_of(const AskedStep& step, const std::function<
     };
     const bool left_out = is_left_out(left_out_on(capability), step);
     const Answer answer = ask(capability, step, launch);
+    if (!answer.refusal.empty() && !answer.launcher_refuses)
+      say("its entry refuses it, and its launcher does not");
     if (!answer.error.empty()) {
       say("CUDA refuses what it launches: " + answer.error);
     } else if (!answer.refusal.empty()) {

@@ -83,6 +83,7 @@ TEST_CASE("tensor cores: steps with lengths ask for what is there, and no more",
 TEST_CASE("tensor cores: a layout has its strides, and is refused where it has none") {
   const Attention shape = {.B = 2, .NH = 4, .NH_kv = 2, .Tq = 5, .Tk = 7, .HS = 8};
   CHECK(placed_q(shape).span() == 2 * 4 * 5 * 8);
+  CHECK(placed_q({.B = 0, .HS = 8}).span() == 0);
   const auto says = [](const char* sentence) {
     return Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring(sentence));
   };

@@ -129,6 +129,10 @@ TEST_CASE("tensor cores: every step does nothing when there is nothing to do") {
   check_step(step, normal_problem({.Tq = 5, .Tk = 0, .HS = 8}));  // zeros
   // Without columns out is empty, and a score without terms is no score: lse is left alone.
   step.launch({.Tq = 5, .Tk = 5, .HS = 0}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  // … and none is at an address that allows 16 bytes at a time.
+  auto* const odd = reinterpret_cast<bf16*>(uintptr_t{2});
+  if (step.launch == any_address || (step.features & LENGTHS) != 0)
+    step.launch({.Tq = 5, .Tk = 5, .HS = 0}, odd, odd, odd, odd, nullptr, nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
 }
 

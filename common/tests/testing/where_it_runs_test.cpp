@@ -4,6 +4,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "common/backend/planned_launches.hpp"
+#include "common/kernel/device.hpp"
+#include "common/kernel/error.hpp"
 #include "common/kernel/shared_memory.hpp"
 #include "common/testing/folder.hpp"
 #include "common/testing/recorded_registers.hpp"
@@ -40,9 +42,16 @@ TEST_CASE("a step that runs where the table says that it does not is found") {
         "02/hopper some_step on compute capability 7.5, 8.0, 8.6, 8.9, 10.0, 12.0: "
         "it runs, and docs/setup.md says that it does not");
   CHECK(problems[1] == "02/hopper some_step on compute capability 9.0: it launches nothing");
-  // What its entry says it needs counts as well as what the launcher says.
+  // What its entry says it needs counts as well; but the launcher says so, too.
   const AskedStep entry{.part = "02/hopper", .name = "some_step", .needs = "sm_90a"};
-  CHECK(problems_with(entry, 0) == std::vector{problems[1]});
+  CHECK(problems_with(entry, 0) ==
+        std::vector<std::string>{
+            "02/hopper some_step on compute capability 7.5, 8.0, 8.6, 8.9, 10.0, 12.0: "
+            "its entry refuses it, and its launcher does not",
+            problems[1]});
+  CHECK(problems_of(entry, [] {
+          if (compute_capability() != 90) throw Error("it needs wgmma");
+        }) == std::vector{problems[1]});
 }
 
 TEST_CASE("a head size that an H100 refuses may be refused by all") {
