@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "common/testing/same_bits.hpp"
 #include "common/testing/two_streams.hpp"
 #include "nearest/tests/problem.hpp"
 
@@ -298,13 +299,23 @@ TEST_CASE("nearest: the best come last", "[values]") {
 
 TEST_CASE("nearest: the same bits on every run", "[values]") {
   const auto step = EACH_STEP(steps);
-  Problem p = random_problem({20, 300, 12});
-  p.search.measure = step.features & DISTANCE ? Measure::distance : Measure::product;
-  p.search.k = step.features & MANY ? 5 : 1;
-  const Answer first = check_step(step, p, Rounding::some);
-  const Answer again = check_step(step, p, Rounding::some);
-  CHECK(first.out == again.out);
-  CHECK(first.values == again.values);
+  if (is_too_large_here(step) || !is_in_sample(step.name)) return;
+  CAPTURE(step.name);
+  // Most points are as near as others: in which order blocks find them must not matter.
+  Problem p = whole_problem({3, 270, 2});
+  Search& s = p.search;
+  s.measure = step.features & DISTANCE ? Measure::distance : Measure::product;
+  s.k = step.features & MANY ? 5 : 1;
+  const DeviceBuffer<float> a(p.A), b(p.B);
+  check_same_bits(
+      [&] {
+        DeviceBuffer<float> out(2 * s.M * s.k);
+        DeviceBuffer<std::byte> memory(workspace_bytes(s, step.launch));
+        step.launch(s, a.data(), b.data(), out.data(), out.data() + s.M * s.k, workspace_in(memory),
+                    nullptr);
+        return out.to_host();
+      },
+      step.launch == &atomic_lists || (step.features & MANY) != 0 ? 20 : 2);
 }
 
 // out, and behind it values. The points are so far from 0 that all rows are in doubt: every kernel

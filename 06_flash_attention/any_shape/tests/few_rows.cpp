@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "any_shape/any_shape.hpp"
+#include "common/testing/same_bits.hpp"
 #include "tests/check_step.hpp"
 
 namespace tutorial::flash_attention::any_shape {
@@ -30,6 +31,23 @@ TEST_CASE("few rows: fewer warps are right for every tile", "[shapes]") {
     }
     check_step(step, normal_problem({.NH = 4, .NH_kv = 2, .Tq = 3, .Tk = 2, .HS = 136}));
   }
+}
+
+// Warps in all three, blocks in the last: of 400 keys more than two of each have some.
+TEST_CASE("few rows: warps and blocks are added in a fixed order, to the same bits every time") {
+  const auto step = EACH_STEP(steps);
+  const Attention shape = {.NH = 2, .NH_kv = 1, .Tq = 2, .Tk = 400, .HS = 8};
+  if (!has_few_rows(step) || is_too_large_here(step, shape) || !is_in_sample(step.name)) return;
+  CAPTURE(step.name);
+  const Problem problem = normal_problem(shape);
+  const DeviceBuffer<float> q(problem.q), k(problem.k), v(problem.v);
+  check_same_bits([&] {
+    const int64_t size = shape.rows() * shape.HS;
+    DeviceBuffer<float> out(size + shape.rows()), scratch(scratch_size(shape));
+    launch_step(step, shape, q.data(), k.data(), v.data(), out.data(), out.data() + size,
+                workspace_in(scratch));
+    return out.to_host();
+  });
 }
 
 // Another number of warps adds up in another order, and so has other bits.
