@@ -49,4 +49,8 @@ void set_expected(std::vector<Asked> asked);
 /// failed; its report has been printed. "" on a GPU.
 std::string last_finding();
 
+/// "block (0,1) thread (3,4)  step2.cu:41   C[…] = sum;": the last thread of a kernel that wrote
+/// this place in device memory, as far as such a backend has seen it; else "".
+std::string last_writer(const void* address);
+
 }  // namespace tutorial

@@ -96,5 +96,8 @@ void set_expected(std::vector<Asked>) {}
 std::string last_finding() {
   return "";
 }
+std::string last_writer(const void*) {
+  return "";
+}
 
 }  // namespace tutorial

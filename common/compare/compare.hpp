@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -47,6 +48,9 @@ struct Layout {
   std::string name = "C";
   int64_t batch = 1, rows = 1, cols = 1;
   Tile tile = {};
+  /// "block (0,1) thread (3,4)  step2.cu:41   C[…] = sum;": who wrote an element, or "". For a
+  /// report.
+  std::function<std::string(int64_t element)> writer = {};
 };
 
 struct Comparison {

@@ -158,12 +158,25 @@ std::string owner(const Failure& failure) {
   return text + "\n";
 }
 
+/// Which line wrote the worst element, where somebody knows.
+std::string writer(const Failure& failure) {
+  const Checked& checked = failure.checked;
+  const Layout& layout = checked.layout;
+  if (!layout.writer) return "";
+  const Place place = checked.place(failure.worst);
+  const std::string known =
+      layout.writer((place.batch * layout.rows + place.row) * layout.cols + place.col);
+  return known.empty()
+             ? ""
+             : "  " + element_name(failure, failure.worst) + " was written by " + known + "\n";
+}
+
 }  // namespace
 
 std::string failure_report(const Failure& failure) {
   const std::string cause = likely_cause(failure);
   return "  " + headline(failure) + first_few(failure) + extent(failure) + map(failure) +
-         owner(failure) + (cause.empty() ? "" : "  likely: " + cause + "\n");
+         owner(failure) + (cause.empty() ? "" : "  likely: " + cause + "\n") + writer(failure);
 }
 
 }  // namespace tutorial::detail

@@ -54,5 +54,8 @@ void set_expected(std::vector<Asked> asked) {
 std::string last_finding() {
   return simulator::last_finding();
 }
+std::string last_writer(const void* address) {
+  return simulator::last_writer(address);
+}
 
 }  // namespace tutorial

@@ -245,6 +245,9 @@ const char* done_by(AccessKind kind);
 /// "copy_kernel, block (0,0) thread (3,0)  file.cu:7   the line  on stream 1", of an access of
 /// global memory by another operation than the one at hand.
 std::string place_in_operation(const Record& record);
+/// "block (0,1) thread (3,4)  step2.cu:41   C[…] = sum;": the last thread of a kernel that wrote
+/// this byte of global memory, and its line; "" where there was none, or nothing was checked.
+std::string last_writer(const void* address);
 inline constexpr char kCauseOfStreams[] =
     "  likely: cudaEventRecord() and cudaStreamWaitEvent() are missing between them, or the host "
     "must wait\n";

@@ -10,7 +10,7 @@ from pathlib import Path
 
 translator, compiler, *options = sys.argv[1:]
 failed = 0
-for path in sorted((Path(__file__).parent / "refused").glob("*.c*")):
+for path in sorted((Path(__file__).parent / "refused").rglob("*.c*")):
     expected = re.match(r"// refused: (.*)\n", path.read_text())
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/{path.name}.cpp"

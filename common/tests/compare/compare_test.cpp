@@ -216,6 +216,21 @@ TEST_CASE("some rows are compared with the rows that they belong to") {
   CHECK_THAT(comparison.report, ContainsSubstring("tiles wrong in batch 1 (16×8):  #   ← "));
 }
 
+TEST_CASE("a report ends with who wrote the worst element, if that is known") {
+  Outcome outcome(2, 50, 8, {.rows = 16, .cols = 8});
+  outcome.got_at(1, 10, 5) += 1;
+  std::vector<int64_t> asked;
+  outcome.layout.writer = [&](int64_t element) {
+    asked.push_back(element);
+    return asked.size() == 1 ? "thread (5,10)  step2.cu:7" : "";
+  };
+  CHECK(compare(outcome.got, outcome.want, outcome.layout)
+            .report.ends_with("\n  C[1][10][5] was written by thread (5,10)  step2.cu:7\n"));
+  CHECK_THAT(compare(outcome.got, outcome.want, outcome.layout).report,
+             !ContainsSubstring("written by"));
+  CHECK(asked == std::vector<int64_t>(2, 50 * 8 + 10 * 8 + 5));
+}
+
 TEST_CASE("tiles without a checked row have a question mark on the map") {
   Outcome outcome(1, 64, 4, {.rows = 16, .cols = 4});
   outcome.got_at(0, 63, 1) += 1;

@@ -1,6 +1,9 @@
 // One report for each pair of lines, however many instructions a line has; a limit; the causes.
+#include "common/backend/backend.hpp"
 #include "common/kernel/reduce.cuh"
 #include "common/simulator/tests/only_cpu/outcome.hpp"
+
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -49,6 +52,17 @@ __global__ void loop_comes_back(const int* in, int* out) {
     if (RIGHT) __syncthreads();
   }
   out[threadIdx.x] = sum;
+}
+
+/// Of two blocks, each writes with another line.
+constexpr int kEven = __LINE__ + 5, kOdd = __LINE__ + 7;
+__global__ void writes_in_two_lines(int* out, char* bytes) {
+  const unsigned i = blockIdx.y * 32 + threadIdx.y * 8 + threadIdx.x;
+  bytes[i] = 1;
+  if (blockIdx.y == 0)
+    out[i] = 1;
+  else
+    out[i] = 2;
 }
 
 /// A header's function, which the compiler puts into the one line that calls it.
@@ -108,6 +122,23 @@ TEST_CASE("a header's line is followed by the line that called it", "[checks]") 
   CHECK_THAT(outcome.report, ContainsSubstring("race in calls_a_header, shared memory slots["));
   CHECK_THAT(outcome.report, ContainsSubstring("slots[warp] = value;   " + call));
   CHECK(count_of(outcome.report, call) == 2);
+}
+
+TEST_CASE("the last kernel that wrote an element is known, its thread and its line", "[checks]") {
+  const Restored restored;
+  tutorial::DeviceBuffer<int> out(64);
+  tutorial::DeviceBuffer<char> bytes(64);
+  CHECK(tutorial::last_writer(out.data()).empty());  // never written
+  writes_in_two_lines<<<dim3(1, 2), dim3(8, 4)>>>(out.data(), bytes.data());
+  CHECK(Outcome{}.error == cudaSuccess);
+  const auto ends = [](int number) { return line(number) + "out["; };
+  CHECK_THAT(tutorial::last_writer(out.data() + 3),
+             StartsWith("block (0,0) thread (3,0)  " + ends(kEven)));
+  CHECK_THAT(tutorial::last_writer(out.data() + 32 + 17),
+             StartsWith("block (0,1) thread (1,2)  " + ends(kOdd)));
+  CHECK_THAT(tutorial::last_writer(bytes.data() + 33), StartsWith("block (0,1) thread (1,0)"));
+  simulator::switch_checks(false);  // what is known may be old from now on
+  CHECK(tutorial::last_writer(out.data() + 3).empty());
 }
 
 TEST_CASE("ten reports of a launch are given, and the number of the others", "[checks]") {

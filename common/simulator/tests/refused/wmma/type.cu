@@ -1,4 +1,4 @@
-// refused: wmma_type.cu:5:[0-9]*: .*the CPU backend has wmma of __half and __nv_bfloat16
+// refused: type.cu:5:[0-9]*: .*the CPU backend has wmma of __half and __nv_bfloat16
 #include <mma.h>
 using namespace nvcuda;
 __global__ void k(const signed char* in, int* out) {

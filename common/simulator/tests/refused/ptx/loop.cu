@@ -1,4 +1,4 @@
-// refused: ptx_loop.cu:3:[0-9]*: .*inline PTX: WAIT: is not .*: write the loop in C
+// refused: loop.cu:3:[0-9]*: .*inline PTX: WAIT: is not .*: write the loop in C
 __global__ void k(unsigned barrier) {
   asm volatile(
       "{ .reg .pred p;\n"

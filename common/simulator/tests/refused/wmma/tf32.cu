@@ -1,4 +1,4 @@
-// refused: wmma_tf32.cu:5:[0-9]*: .*the CPU backend has wmma of __half and __nv_bfloat16
+// refused: tf32.cu:5:[0-9]*: .*the CPU backend has wmma of __half and __nv_bfloat16
 #include <mma.h>
 using namespace nvcuda::wmma;
 __global__ void k(const float* in, float* out) {

@@ -1,4 +1,4 @@
-// refused: wmma_shape.cu:5:[0-9]*: .*the CPU backend has wmma .*in the shapes 16x16x16
+// refused: shape.cu:5:[0-9]*: .*the CPU backend has wmma .*in the shapes 16x16x16
 #include <mma.h>
 __global__ void k(float* out) {
   using namespace nvcuda::wmma;
