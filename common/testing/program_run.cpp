@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <sstream>
 
@@ -108,12 +109,27 @@ ProgramRun run_command(const std::string& program, const Words& arguments) {
   return run;
 }
 
+namespace {
+
+/// Of a mutant (mutate.py) the program that its tests hold is tried, and not the shipped one.
+bool is_of_mutant() {
+  return std::getenv("TUTORIAL_MUTANT") != nullptr;
+}
+
+}  // namespace
+
+ProgramRun run_shipped(const std::string& program, const Words& arguments) {
+  return is_of_mutant() ? run_in_tests("", arguments, {}, 0) : run_command(program, arguments);
+}
+
 ProgramRun run_in_tests(const std::string& tests, const Words& arguments, const Spoil& spoil,
                         double affordable) {
   std::ostringstream manner;
   manner << affordable << ' ' << spoil.first << ' ' << spoil.count << ' ' << spoil.by << ' '
          << spoil.row;
-  ProgramRun run = run_command(tests, Words{AS_PROGRAM, manner.str()} + arguments);
+  const std::string program =
+      is_of_mutant() ? std::filesystem::read_symlink("/proc/self/exe").string() : tests;
+  ProgramRun run = run_command(program, Words{AS_PROGRAM, manner.str()} + arguments);
   run.spoiled = spoil.row;
   return run;
 }

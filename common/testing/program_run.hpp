@@ -47,6 +47,8 @@ struct Spoil {
 
 /// Runs a program, which must end by itself. It checks, and times nothing.
 ProgramRun run_command(const std::string& program, const Words& arguments);
+/// The same of a chapter's program; of a mutant's tests the one that they hold.
+ProgramRun run_shipped(const std::string& program, const Words& arguments);
 /// Runs the chapter's program as `tests`, its test program, does, which holds it as a function:
 /// with something spoiled, and taking all that needs more than `affordable` steps of a reference
 /// for large (compare.hpp); 0: what the program takes for large.
@@ -59,7 +61,7 @@ std::optional<int> run_as_program(int argc, char** argv);
 #ifdef TUTORIAL_PROGRAM  // in a chapter's tests
 /// The chapter's program.
 inline ProgramRun run_program(const Words& arguments) {
-  return run_command(TUTORIAL_PROGRAM, arguments);
+  return run_shipped(TUTORIAL_PROGRAM, arguments);
 }
 /// The same, and some of what a row wrote is wrong.
 inline ProgramRun run_spoiled(const Words& arguments, const Spoil& spoil) {

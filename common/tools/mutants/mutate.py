@@ -132,7 +132,11 @@ def build(some):
         folder = FOLDER / mutant.id
         mutant.apply(folder)
         ladder = os.path.relpath(mutant.folder, project.ROOT).replace("/", "_")
-        lines.append(f'tutorial_changed_program({mutant.target()} {ladder} "{mutant.chapter}" "{folder}" {" ".join(mutant.touched())})')
+        as_function = BUILD / os.path.relpath(mutant.folder, project.ROOT) / "program_main.o"  # the tests hold the program, too
+        lines += [f'tutorial_changed_program({mutant.target()} {ladder} "{mutant.chapter}" "{folder}" {" ".join(mutant.touched())})',
+                  f'target_sources({mutant.target()} PRIVATE "{as_function}")',
+                  f'set_source_files_properties("{as_function}" PROPERTIES GENERATED ON EXTERNAL_OBJECT ON)',
+                  f'add_dependencies({mutant.target()} {ladder}_tests)']
     (FOLDER / "list.cmake").write_text("\n".join(lines) + "\n")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "cwd": project.ROOT}
     subprocess.run(["cmake", BUILD], check=True, **quiet)
@@ -142,7 +146,7 @@ def build(some):
 
 def run_tests(mutant, **more):
     """The exit status, and what the tests wrote."""
-    environment = {**os.environ, **more}
+    environment = {**os.environ, "TUTORIAL_MUTANT": "1", **more}
     try:
         ran = subprocess.run([mutant.tests(), "--reporter", "compact", "--abort"], stdin=subprocess.DEVNULL, capture_output=True,
                              text=True, errors="replace", timeout=SECONDS, env=environment)
