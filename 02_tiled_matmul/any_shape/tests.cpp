@@ -35,7 +35,8 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
                                 {65, 25600, 1},
                                 {3, 42, 600},
                                 {66, 20, 300},
-                                {11, 3, 520},  // few columns, whose warps share rows
+                                {3, 40, 1100},  // few rows, in parts
+                                {11, 3, 520},   // few columns, whose warps share rows
                                 {70, 67, 96}}) {
     if (N > 1000 && step.launch != &tile_by_size) continue;  // with its large tile
     if (K > 200 && !cuts_k) continue;                        // in parts
@@ -57,6 +58,11 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
     check({M, N, K, 1, 2}, workspace_in(memory));
     check({M, N, K, 0, 2}, workspace_in(memory));
   }
+  // There is no plan for no elements.
+  CHECK(thin_tiles_asks({0, 20, 5}, nullptr, nullptr, nullptr, {}, nullptr).empty());
+  CHECK(thin_tiles_asks({20, 0, 5}, nullptr, nullptr, nullptr, {}, nullptr).empty());
+  CHECK(few_columns_asks({0, 3, 5}, nullptr, nullptr, nullptr, {}, nullptr).empty());
+  CHECK(few_columns_asks({20, 0, 5}, nullptr, nullptr, nullptr, {}, nullptr).empty());
 }
 
 TEST_CASE("every step takes any alpha and beta") {

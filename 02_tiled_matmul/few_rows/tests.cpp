@@ -162,6 +162,8 @@ TEST_CASE("few rows: by_shape goes the way that the shape and the device allow")
   CHECK(way(8, 80) == Way::transposed);
   CHECK(way(33, 86) == Way::tensor_cores);
   CHECK(way(8, 120) == Way::clusters);  // clusters, but no warpgroup products
+  CHECK(way(17, 120) == Way::clusters);
+  CHECK(way(32, 120) == Way::clusters);
   CHECK(way(33, 120) == Way::tensor_cores);
 }
 
@@ -202,6 +204,12 @@ TEST_CASE("few rows: every step asks for what its header says", "[counts]") {
                              {301, 40, 72},
                              {5, 7, 9}})
     check_step_asks(step, shape, workspace_bytes);
+  const FewMultiprocessors few(4);
+  for (const auto& [shape, way] :
+       {std::pair{Shape{65, 264, 520}, Way::larger_tiles}, {Shape{65, 40, 520}, Way::hopper}}) {
+    REQUIRE(way_of({shape.M, shape.N, shape.K}, true, 90, 4) == way);
+    check_step_asks(step, shape, workspace_bytes);
+  }
 }
 
 TEST_CASE("few rows: the program checks every step, and finds one wrong element", "[program]") {

@@ -140,6 +140,13 @@ TEST_CASE("hopper: every step asks for what its header says", "[counts]") {
       if (std::holds_alternative<tensor_cores::bf16*>(C))
         CHECK(counts.shared_stores.conflicts == 0);
     });
+  const FewMultiprocessors few(4);
+  for (const auto& [shape, columns] : {std::pair{Shape{129, 1000, 8}, 256},
+                                       {Shape{129, 264, 8}, 192},
+                                       {Shape{129, 136, 8}, 128}}) {
+    REQUIRE(columns_of_tile(shape.M, shape.N, 4) == columns);
+    check_step_asks(step, shape);
+  }
 }
 
 TEST_CASE("hopper: bf16 comes into the boxes of each tile without bank conflicts", "[counts]") {

@@ -20,15 +20,17 @@ Step<Launcher> epilogue_step() {
 enum class Rounded { once, twice };
 
 /// Launches with a bias of N numbers if asked, on a C that held other numbers, or NaN for beta = 0.
+/// C begins `offset` elements from an address that is a multiple of 256 bytes.
 void check_epilogue(Launcher* launcher, const char* name, Bf16Product product, bool has_bias,
-                    Rounded rounded = Rounded::once) {
+                    Rounded rounded = Rounded::once, int64_t offset = 0) {
   if (!tutorial::is_in_sample(name)) return;
   const std::vector<float> bias_values = make_values({product.N}, Init::normal, 3);
   const DeviceBuffer<float> bias(bias_values);
   if (has_bias) product.bias = bias.data();
   const Bf16Product p = spelled_out(product);
   INFO(name << " " << text_of(p) << ", alpha " << p.alpha << ", beta " << p.beta
-            << (has_bias ? ", bias" : "") << (p.act == Activation::gelu ? ", gelu" : ""));
+            << (has_bias ? ", bias" : "") << (p.act == Activation::gelu ? ", gelu" : "")
+            << ", C at " << offset);
   Inputs inputs(p, {});
   const std::vector<float> before = bf16_values({p.batch, p.M, p.N}, 4);
   Expected sums = inputs.want();
@@ -36,7 +38,7 @@ void check_epilogue(Launcher* launcher, const char* name, Bf16Product product, b
     return with_epilogue(sums, p, has_bias ? bias_values : std::vector<float>(), before);
   };
   const auto launch = [&]<class Out>(Out* dense) {
-    Gapped<Out> c(p.batch, p.stride_c, p.M, p.N, p.ldc, 0);  // NaN
+    Gapped<Out> c(p.batch, p.stride_c, p.M, p.N, p.ldc, offset);  // NaN
     if constexpr (std::is_same_v<Out, float>) {
       if (p.beta != 0) c.fill(before);
     } else {
@@ -127,6 +129,22 @@ TEST_CASE("hopper: epilogue takes two kernels where TMA does not take the matric
       Error);
 }
 
+// Pairs of numbers where C, its rows and its matrices all begin at some; else one by one.
+TEST_CASE("hopper: the second kernel takes rows of C that begin anywhere") {
+  const Step<Launcher> step = epilogue_step();
+  for (const auto& [ldc, stride_c, offset] :
+       {std::tuple<int64_t, int64_t, int64_t>{8, 40, 2}, {8, 40, 1}, {9, 46, 0}, {8, 41, 0}})
+    check_epilogue(step.launch, step.name,
+                   {.M = 5,
+                    .N = 7,
+                    .K = 3,
+                    .ldc = ldc,
+                    .batch = 2,
+                    .stride_c = stride_c,
+                    .act = Activation::gelu},
+                   true, Rounded::twice, offset);
+}
+
 TEST_CASE("hopper: two_kernels is right, too") {
   runnable(steps.back());
   check_epilogue(two_kernels, "two_kernels",
@@ -166,7 +184,16 @@ TEST_CASE("hopper: epilogue asks for what its header says", "[counts]") {
   Bf16Product other = p;
   other.bias = bias.data();
   tensor_cores::check_layout_asks(step, other);
+  other.beta = 2;  // C is read
+  other.bias = nullptr;
+  tensor_cores::check_layout_asks(step, other);
+  other.beta = 0;
   other.N = 131;  // not for TMA
+  tensor_cores::check_layout_asks(step, other);
+  const FewMultiprocessors few(4);  // wide tiles, whose blocks read the bias for 256 rows
+  other.N = 136;
+  other.bias = bias.data();
+  REQUIRE(columns_of_tile(other.M, other.N, 4, other.batch) > 64);
   tensor_cores::check_layout_asks(step, other);
 }
 

@@ -154,6 +154,9 @@ inline void check_layout_asks(const Step<Launcher>& step, const Bf16Product& pro
   Inputs inputs(p, {});
   Gapped<float> c(p.batch, p.stride_c, p.M, p.N, p.ldc, 0);
   Gapped<bf16> narrow_c(p.batch, p.stride_c, p.M, p.N, p.ldc, 0);
+  const std::vector<float> zeros(p.batch * p.M * p.N);  // a beta reads them
+  c.fill(zeros);
+  narrow_c.fill(narrowed<bf16>(zeros));
   for (Output C : {Output(c.data()), Output(narrow_c.data())}) {
     const Counts counts = check_asked_for(step, [&](auto run) {
       return run(product, inputs.A(), inputs.B(), C, Workspace(), nullptr);

@@ -41,6 +41,7 @@ TEST_CASE("every step that has a tile for each head size is right for all of the
       {.Tq = 9, .Tk = 70, .HS = 192},
       {.Tq = 40, .Tk = 141, .HS = 256},
       {.Tq = 5, .Tk = 20, .HS = 201},
+      {.Tq = 5, .Tk = 20, .HS = 224},
   };
   for (const Attention& shape : shapes) check_step(step, normal_problem(shape));
 }
