@@ -105,9 +105,10 @@ TEST_CASE("nearest: what cannot be done is refused in a sentence") {
              ContainsSubstring("--neighbours is 5 of 4 points"));
   CHECK_THAT(says({.M = 0, .N = 500, .D = 1, .k = 129}), ContainsSubstring("take 1 to 128"));
   CHECK_THAT(says({.M = 0, .N = 500, .D = 1, .k = 0}), ContainsSubstring("take 1 to 128"));
-  if ((step.features & MANY) == 0) {
+  if ((step.features & MANY) == 0)
     CHECK_THAT(says({.M = 0, .N = 500, .D = 1, .k = 2}), ContainsSubstring("finds one neighbour"));
-    Search other = {.M = 0, .N = 5, .D = 1};
+  if ((step.features & PRODUCT) == 0 || (step.features & DISTANCE) == 0) {
+    Search other = {.M = 0, .N = 5, .D = 1, .k = step.features & MANY ? 2 : 1};
     other.measure = measure == Measure::product ? Measure::distance : Measure::product;
     CHECK_THAT(refusal(other, step), ContainsSubstring("compares"));
   }
