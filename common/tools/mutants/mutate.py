@@ -13,7 +13,7 @@ judged again, as a mutant keeps its name as long as its line is as it was; KEEP 
 were caught, and how many of those with a line within three of the change; the survivors follow, to be judged by hand.
 
 docs/results/mutants.csv is a record of a long run, with those judgements in its last column: "equal: why", "slower: why",
-or "hole: what catches it now". --again takes COUNT of those that the record says are caught, now or then, each day
+"hole: what catches it now", or "open: what would". --again takes COUNT of those that the record says are caught, now or then, each day
 others, and fails if one survives.
 """
 import csv
