@@ -1,4 +1,4 @@
-// refused: no_register.cu:7:[0-9]*: .*inline PTX: wgmma.fence.sync.aligned .*: common/kernel/wgmma.cuh
+// refused: wgmma.cu:7:[0-9]*: .*inline PTX: wgmma.fence.sync.aligned .*: common/kernel/wgmma.cuh
 static __device__ void nobody_calls_it() {
   asm volatile("tcgen05.fence::after_thread_sync;");
 }
