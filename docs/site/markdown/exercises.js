@@ -28,13 +28,13 @@ function withHints({ tokens, Token }, exercise) {
   return [...tokens.slice(0, starts[0]), html(head), ...slots, html('</Exercise>\n')]
 }
 
-/** **transpose**, `transpose` and `./learn exercise 02/transpose` in the section "Exercises". */
+/** **transpose**, `transpose` and `./learn exercise 02/transpose` in the sections "Exercises" and "Build it". */
 function linkNames({ tokens, Token }, page) {
   const chapter = page.match(/^docs\/(\d\d)_/)?.[1]
   const of = (word) => chapter && exercises().find(({ name }) => name === word || name === `${chapter}/${word}`)
   let inside = false
   for (const [i, token] of tokens.entries()) {
-    if (token.type === 'heading_open') inside = tokens[i + 1].content === 'Exercises'
+    if (token.type === 'heading_open') inside = ['Exercises', 'Build it'].includes(tokens[i + 1].content)
     if (!inside || !token.children) continue
     const tag = (content) => Object.assign(new Token('html_inline', '', 0), { content })
     token.children = token.children.flatMap((child) => {
