@@ -28,17 +28,19 @@ function withHints({ tokens, Token }, exercise) {
   return [...tokens.slice(0, starts[0]), html(head), ...slots, html('</Exercise>\n')]
 }
 
-/** **transpose**, `transpose` and `./learn exercise 02/transpose` in the sections "Exercises" and "Build it". */
+/** **transpose**, `transpose` and `./learn exercise 02/transpose` in the section "Exercises"; in "Build it" the last one
+ *  alone, as its other words are not names. */
 function linkNames({ tokens, Token }, page) {
   const chapter = page.match(/^docs\/(\d\d)_/)?.[1]
   const of = (word) => chapter && exercises().find(({ name }) => name === word || name === `${chapter}/${word}`)
-  let inside = false
+  let inside = ''
   for (const [i, token] of tokens.entries()) {
-    if (token.type === 'heading_open') inside = ['Exercises', 'Build it'].includes(tokens[i + 1].content)
-    if (!inside || !token.children) continue
+    if (token.type === 'heading_open') inside = tokens[i + 1].content
+    if (!['Exercises', 'Build it'].includes(inside) || !token.children) continue
     const tag = (content) => Object.assign(new Token('html_inline', '', 0), { content })
     token.children = token.children.flatMap((child) => {
-      const found = ['text', 'code_inline'].includes(child.type) && of(child.content.replace('./learn exercise ', ''))
+      const command = './learn exercise ', isNamed = inside === 'Exercises' || child.content.startsWith(command)
+      const found = isNamed && ['text', 'code_inline'].includes(child.type) && of(child.content.replace(command, ''))
       return found ? [tag(`<ExerciseLink name="${found.name}">`), child, tag('</ExerciseLink>')] : [child]
     })
   }
