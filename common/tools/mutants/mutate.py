@@ -176,7 +176,7 @@ def judge(mutant):
     near = any(abs(line - mutant.line) <= NEAR for line in lines)
     said = next((line for line in f"{err}\n{out}".splitlines() if line.strip() and not line.startswith(("device:", "RNG seed:"))), "")
     return row | {"verdict": "caught", "check": " ".join(kinds) or "test",
-                  "named": "near" if near else "elsewhere" if lines else "no", "said": said.strip()[:160]}
+                  "named": "near" if near else "elsewhere" if lines else "no", "said": said.strip().replace(f"{project.ROOT}/", "")[:160]}
 
 
 def keep(rows):
