@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(THREADS)
 
 void clusters(const Bf16Product& product, const bf16* A, const bf16* B, Output C,
               Workspace workspace, cudaStream_t stream) {
-  if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 9)
+  if (compute_capability() < 90)
     throw Error("clusters needs clusters, of compute capability 9.0 or newer; take transposed");
   if (!hopper::tma_takes(product, A, B, C))
     return tensor_cores::by_shape(product, A, B, C, workspace, stream);

@@ -11,7 +11,7 @@ namespace tutorial::tiled_matmul::tf32 {
 /// Throws Error where tensor cores do not take TF32, which began with compute capability 8.0, or
 /// where a block cannot have so much shared memory.
 inline void require_tf32(const char* step, int64_t shared_bytes = 0) {
-  if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 8)
+  if (compute_capability() < 80)
     throw Error(std::string(step) +
                 " needs tensor cores that take TF32, of compute capability 8.0 or newer; take a "
                 "step of the chapter's own problem");

@@ -68,7 +68,7 @@ int64_t rows_at_once(const Search& s) {
 }
 
 bool has_tensor_cores() {
-  return device_attribute(cudaDevAttrComputeCapabilityMajor) >= 8;
+  return compute_capability() >= 80;
 }
 
 int64_t room_of(const Search& s) {

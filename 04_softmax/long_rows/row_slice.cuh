@@ -15,7 +15,7 @@ namespace tutorial::softmax::long_rows {
 
 /// Throws Error where blocks form no clusters: they came with compute capability 9.0.
 inline void require_clusters(const char* step) {
-  if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 9)
+  if (compute_capability() < 90)
     throw Error(std::string(step) +
                 " needs clusters of blocks, of compute capability 9.0 or newer; take any_row.");
 }

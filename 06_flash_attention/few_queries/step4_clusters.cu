@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(Tile::THREADS)
 
 void clusters(const Attention& shape, const bf16* q, const bf16* k, const bf16* v, bf16* out,
               float* lse, Workspace /*workspace*/, cudaStream_t stream) {
-  if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 9)
+  if (compute_capability() < 90)
     throw Error("clusters needs clusters, of compute capability 9.0 or newer; take warps_share.");
   require_head_size(shape, "clusters", 256);
   if (!all_aligned(q, k, v, out)) return any_address(shape, q, k, v, out, lse, stream);

@@ -24,7 +24,7 @@ void require_whole_chunks(const Attention& shape, const char* type) {
 
 void require_head_size(const Attention& shape, const char* step, int64_t largest, unsigned takes) {
   require_valid(shape, takes);
-  if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 8)
+  if (compute_capability() < 80)
     throw Error(std::string(step) +
                 " needs tensor cores that take bf16, of compute capability 8.0 or newer; take "
                 "./learn run 06/fp16.");

@@ -63,10 +63,6 @@ void access(const Operation& now, const void* memory, size_t bytes, bool writes)
   if (conflict.address != 0) report(now, conflict, writes);
 }
 
-}  // namespace
-
-namespace {
-
 std::string place_in_launch(const Operation& launch, const Record& record) {
   return place_in_grid(launch.grid, launch.block, record.block, record.thread) + "  " +
          source_line_with_text(instruction_of(record));
@@ -84,9 +80,11 @@ std::string place_in_operation(const Record& record) {
 std::string last_writer(const void* address) {
   if (!checks_are_on() || !is_device_address(address) || is_planning()) return "";
   const uintptr_t at = reinterpret_cast<uintptr_t>(address), four = at & ~uintptr_t{3};
-  Cell& all = global_cell(four);
-  const CellLock lock(all);
-  const Record& write = (all.is_split ? global_byte_cells(four)[at - four] : all).write;
+  const Record write = [&] {
+    Cell& all = global_cell(four);
+    const CellLock lock(all);
+    return (all.is_split ? global_byte_cells(four)[at - four] : all).write;
+  }();
   if (write.epoch == 0 || write.instruction == 0 || write.thread >= kUnits) return "";
   const Operation launch = find_operation(write.epoch);
   return launch.what.empty() ? "" : place_in_launch(launch, write);  // empty: it was long ago

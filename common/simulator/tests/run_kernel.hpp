@@ -3,6 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,13 @@ inline void need_sm_80() {
   if (!tutorial::device_has_clock()) return;  // the simulator has all of it
   const std::string reason = tutorial::why_not_here("sm_80");
   if (!reason.empty()) SKIP(reason);
+}
+
+inline std::vector<unsigned> random_bits(size_t count) {
+  std::mt19937 random(7);
+  std::vector<unsigned> bits(count);
+  for (unsigned& x : bits) x = static_cast<unsigned>(random());
+  return bits;
 }
 
 /// Calls `launch` with room for `count` elements in global memory, all bits set, and gives back

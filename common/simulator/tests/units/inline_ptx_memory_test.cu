@@ -1,6 +1,5 @@
 // Inline PTX of memory and of warps against plain C++.
 #include <catch2/catch_test_macros.hpp>
-#include <random>
 
 #include "common/simulator/tests/run_kernel.hpp"
 
@@ -9,13 +8,6 @@ using namespace tutorial;
 namespace {
 
 constexpr int kThreads = 64;
-
-std::vector<unsigned> random_bits(size_t count) {
-  std::mt19937 random(7);
-  std::vector<unsigned> bits(count);
-  for (unsigned& x : bits) x = static_cast<unsigned>(random());
-  return bits;
-}
 
 // ---- Memory
 

@@ -15,13 +15,6 @@ namespace {
 
 constexpr int kThreads = 64;
 
-std::vector<unsigned> random_bits(size_t count) {
-  std::mt19937 random(7);
-  std::vector<unsigned> bits(count);
-  for (unsigned& x : bits) x = static_cast<unsigned>(random());
-  return bits;
-}
-
 // ---- Integers
 
 constexpr int kIntegers = 36;
