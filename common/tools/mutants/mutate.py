@@ -8,13 +8,14 @@ A mutant is one operator, constant, index, condition, call, barrier, argument, o
 kernel, a launcher, a rule of the host, a reference or a bound (sites.js finds where). The seed names them: the same ones
 for the same sources. Each is built as a planted mistake is, and its step's tests run until the first failure, then, if
 there is none, those of the whole part, of which a step that is as it was takes a sixth of the shapes. Tests that do not
-end are "late": they say nothing, so it is no catch. What was judged is kept in build/cpu/mutants/judged.csv, line by line, and is not
-judged again, as a mutant keeps its name as long as its line is as it was; KEEP names another file. The end says how many
-were caught, and how many of those with a line within three of the change; the survivors follow, to be judged by hand.
+end are "late": they say nothing, so it is no catch. What was judged is kept in build/cpu/mutants/judged.csv, line by line,
+and is not judged again, as a mutant keeps its name as long as its line is as it was; KEEP names another file. The end says
+how many were caught, and how many of those with a line within three of the change; the survivors follow, to be judged by
+hand.
 
 docs/results/mutants.csv is a record of a long run, with those judgements in its last column: "equal: why", "slower: why",
-"hole: what catches it now", or "open: what would". --again takes COUNT of those that the record says are caught, now or then, each day
-others, and fails if one survives.
+"hole: what catches it now", or "open: what would". --again takes COUNT of those that the record says are caught, now or
+then, each day others, and fails if one survives.
 """
 import csv
 import datetime

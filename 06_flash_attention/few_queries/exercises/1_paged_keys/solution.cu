@@ -34,11 +34,11 @@ __global__ void __launch_bounds__(THREADS)
                            const int64_t* lengths, float* out, int64_t sequences, int64_t most,
                            float scale) {
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-  const int64_t s = int64_t{blockIdx.x} * WARPS + warp;
-  if (s >= sequences) return;
-  const int* pages = table + s * most;
-  const int64_t length = lengths[s];
-  const float* query = q + s * HS + 2 * lane;
+  const int64_t sequence = int64_t{blockIdx.x} * WARPS + warp;
+  if (sequence >= sequences) return;
+  const int* pages = table + sequence * most;
+  const int64_t length = lengths[sequence];
+  const float* query = q + sequence * HS + 2 * lane;
   Seen seen = {.q = {query[0] * scale, query[1] * scale}};
   // ---- your code, about 8 lines: seen.take() of each key and its value, in their pages
   for (int64_t first = 0; first < length; first += PAGE) {
@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(THREADS)
   }
   // ----
   const float inverse = seen.l == 0 ? 0 : 1 / seen.l;  // 0: no key
-  out[s * HS + 2 * lane] = seen.o.x * inverse;
-  out[s * HS + 2 * lane + 1] = seen.o.y * inverse;
+  out[sequence * HS + 2 * lane] = seen.o.x * inverse;
+  out[sequence * HS + 2 * lane + 1] = seen.o.y * inverse;
 }
 
 }  // namespace
