@@ -27,7 +27,7 @@ import re
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 
 sys.path.append(f"{sys.path[0]}/..")  # to project.py, which knows the other rooms
@@ -198,14 +198,19 @@ def read(path):
 
 
 def judge_all(mutants):
-    """Yields the line of each."""
-    for first in range(0, len(mutants), AT_ONCE):
-        some = mutants[first:first + AT_ONCE]
-        build(some)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            for row in pool.map(judge, some):
-                print(f"{row['name']} {row['verdict']:16} {row['check']:8} {row['named']:9} {row['file']}:{row['line']} {row['kind']}", flush=True)
-                yield row
+    """Yields the line of each, as its tests end. The next ones are built while the last of these still run."""
+    running = set()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for first in range(0, len(mutants), AT_ONCE):
+            some = mutants[first:first + AT_ONCE]
+            build(some)
+            running |= {pool.submit(judge, mutant) for mutant in some}
+            is_last = first + AT_ONCE >= len(mutants)
+            while len(running) > (0 if is_last else 1):
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                for row in (one.result() for one in ended):
+                    print(f"{row['name']} {row['verdict']:16} {row['check']:8} {row['named']:9} {row['file']}:{row['line']} {row['kind']}", flush=True)
+                    yield row
     (FOLDER / "list.cmake").unlink(missing_ok=True)
 
 
