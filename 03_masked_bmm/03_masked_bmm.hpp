@@ -52,20 +52,17 @@ Launcher bmm_then_fill, three_level_mask, whole_sectors, wide_copies, four_block
 
 Asks<Launcher> bmm_then_fill_asks, by_live_blocks, by_half_blocks;
 
-inline constexpr Tile PATCH_A_THREAD = {
-    .rows = BLOCK, .cols = BLOCK, .thread_rows = PATCH, .thread_cols = PATCH};
-
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "bmm_then_fill",
      .launch = bmm_then_fill,
      .asked = bmm_then_fill_asks,
      .idea = "the product, then a kernel that fills",
-     .tile = PATCH_A_THREAD},
+     .tile = tile_in_any_order(BLOCK, BLOCK)},
     {.name = "three_level_mask",
      .launch = three_level_mask,
      .asked = by_live_blocks,
      .idea = "skip blocks and threads, mask the rest",
-     .tile = PATCH_A_THREAD},
+     .tile = tile_of_a_block(BLOCK, BLOCK)},
     {.name = "whole_sectors",
      .launch = whole_sectors,
      .asked = by_live_blocks,

@@ -56,17 +56,17 @@ inline const std::vector<Step<Launcher>> steps = {
      .launch = wmma,
      .asked = by_tiles,
      .idea = "a warp multiplies 16×16×16 elements in one call, as CUDA's guide shows it",
-     .tile = {.rows = 128, .cols = 128}},
+     .tile = tile_in_any_order(128, 128)},
     {.name = "fragments",
      .launch = fragments,
      .asked = by_tiles,
      .idea = "the instruction itself, 8 deep, with fragments that ldmatrix reads without conflicts",
-     .tile = {.rows = 128, .cols = 128}},
+     .tile = tile_in_any_order(128, 128)},
     {.name = "registers_ahead",
      .launch = registers_ahead,
      .asked = by_tiles,
      .idea = "the next tile comes into registers while this one is multiplied",
-     .tile = {.rows = 128, .cols = 128}},
+     .tile = tile_in_any_order(128, 128)},
 };
 
 }  // namespace tutorial::tiled_matmul::fp16

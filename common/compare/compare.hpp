@@ -53,6 +53,10 @@ struct Layout {
   std::function<std::string(int64_t element)> writer = {};
 };
 
+/// "block (1,0), thread (3,4)": who computes an element of the whole output by the layout's tile;
+/// "" where that is not known.
+std::string owner_of(const Layout& layout, int64_t element);
+
 struct Comparison {
   bool ok = true;
   int64_t wrong = 0;

@@ -33,9 +33,9 @@ struct Checked {
   }
   /// The element at a place, or -1 if it is outside of the output or was not checked.
   int64_t find(Place place) const;
-  float got_at(int64_t i) const {
-    return got[rows[i / layout.cols] * layout.cols + i % layout.cols];
-  }
+  /// The same element's number in the whole output.
+  int64_t element(int64_t i) const { return rows[i / layout.cols] * layout.cols + i % layout.cols; }
+  float got_at(int64_t i) const { return got[element(i)]; }
   double want_at(int64_t i) const { return want.value[i]; }
   double bound_at(int64_t i) const { return want.bound[i]; }
 };

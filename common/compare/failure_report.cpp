@@ -135,27 +135,11 @@ std::string map(const Failure& failure) {
 
 /// Which block and thread compute the worst element, from the tile that the step declares.
 std::string owner(const Failure& failure) {
-  const Tiles& tiles = failure.tiles;
-  if (!tiles.known) return "";
-  const Layout& layout = failure.checked.layout;
-  const Tile& tile = layout.tile;
-  const Place place = failure.checked.place(failure.worst);
-  const auto pair = [&](int64_t row, int64_t col) {
-    return tile.x_down ? std::to_string(row) + "," + std::to_string(col)
-                       : std::to_string(col) + "," + std::to_string(row);
-  };
-  std::string text = "  " + element_name(failure, failure.worst) + " belongs to block (" +
-                     pair(place.row / tiles.tile_rows, place.col / tiles.tile_cols);
-  if (layout.batch > 1) text += "," + std::to_string(place.batch);
-  text += ")";
-  if (tile.thread_rows > 0 && tile.thread_cols > 0 && tile.cols > 0) {
-    const int parts = tile.thread_col_parts;
-    text += ", thread (" +
-            pair(place.row % tiles.tile_rows / tile.thread_rows,
-                 place.col % (tiles.tile_cols / parts) / (tile.thread_cols / parts)) +
-            ")";
-  }
-  return text + "\n";
+  const std::string known =
+      owner_of(failure.checked.layout, failure.checked.element(failure.worst));
+  return known.empty()
+             ? ""
+             : "  " + element_name(failure, failure.worst) + " belongs to " + known + "\n";
 }
 
 /// Which line wrote the worst element, where somebody knows.
@@ -163,9 +147,7 @@ std::string writer(const Failure& failure) {
   const Checked& checked = failure.checked;
   const Layout& layout = checked.layout;
   if (!layout.writer) return "";
-  const Place place = checked.place(failure.worst);
-  const std::string known =
-      layout.writer((place.batch * layout.rows + place.row) * layout.cols + place.col);
+  const std::string known = layout.writer(checked.element(failure.worst));
   return known.empty()
              ? ""
              : "  " + element_name(failure, failure.worst) + " was written by " + known + "\n";
@@ -180,3 +162,26 @@ std::string failure_report(const Failure& failure) {
 }
 
 }  // namespace tutorial::detail
+
+std::string tutorial::owner_of(const Layout& layout, int64_t element) {
+  const Tile& tile = layout.tile;
+  if (tile.rows == 0 || !tile.names_block) return "";
+  const int64_t tile_cols = tile.cols > 0 ? tile.cols : layout.cols;
+  const int64_t batch = element / (layout.rows * layout.cols);
+  const int64_t row = element / layout.cols % layout.rows, col = element % layout.cols;
+  const auto pair = [&](int64_t down, int64_t across) {
+    return tile.x_down ? std::to_string(down) + "," + std::to_string(across)
+                       : std::to_string(across) + "," + std::to_string(down);
+  };
+  std::string text = "block (" + pair(row / tile.rows, col / tile_cols);
+  if (batch > 0) text += "," + std::to_string(batch);
+  text += ")";
+  if (tile.thread_rows > 0 && tile.thread_cols > 0 && tile.cols > 0) {
+    const int parts = tile.thread_col_parts;
+    text += ", thread (" +
+            pair(row % tile.rows / tile.thread_rows,
+                 col % (tile.cols / parts) / (tile.thread_cols / parts)) +
+            ")";
+  }
+  return text;
+}

@@ -68,8 +68,11 @@ std::string report(const std::vector<int64_t>& wrong, const Row& worst, int64_t 
   const int64_t tile = layout.tile.rows;
   if (tile > 0) {
     const int64_t last = (M - 1) / tile;
-    text += "  row " + name + " belongs to blocks with blockIdx." +
-            (layout.tile.x_down ? "x" : "y") + " = " + std::to_string(worst.index / tile);
+    text += "  row " + name + " belongs to " +
+            (layout.tile.names_block
+                 ? std::string("blocks with blockIdx.") + (layout.tile.x_down ? "x" : "y") + " = "
+                 : "row of tiles ") +
+            std::to_string(worst.index / tile);
     if (last > 0 && wrong.front() / tile == last) text += "   ← only the last row of tiles";
     text += "\n";
   }

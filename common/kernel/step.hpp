@@ -30,7 +30,18 @@ struct Tile {
   bool x_down = false;                   // blockIdx.x and threadIdx.x count rows, not columns
   int thread_col_parts = 1;  // the patch is cut into so many groups of columns, which lie
                              // cols / thread_col_parts apart
+  bool names_block = true;   // tile (x, y) is block (x, y)'s; else blocks take tiles in an order of
+                             // their own, or another kernel writes a part of them
 };
+
+/// A tile whose elements a block's threads share in another way: no thread can be named.
+constexpr Tile tile_of_a_block(int rows, int cols) {
+  return {.rows = rows, .cols = cols, .thread_rows = 0};
+}
+/// … and no block.
+constexpr Tile tile_in_any_order(int rows, int cols) {
+  return {.rows = rows, .cols = cols, .thread_rows = 0, .names_block = false};
+}
 
 /// What a kernel asks global memory for where a launch of a step launches it: bytes, of all
 /// threads, and of all launches where it is launched several times.

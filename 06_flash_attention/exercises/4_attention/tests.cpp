@@ -70,7 +70,7 @@ TEST_CASE("any number of heads and tokens, scores of any size") {
   check_launch(
       [&](float* out) { attention(q.data(), k.data(), v.data(), out, heads, T); },
       reference(in, heads, T),
-      {.name = "out", .batch = heads, .rows = T, .cols = HS, .tile = {.rows = 32, .cols = HS}});
+      {.name = "out", .batch = heads, .rows = T, .cols = HS, .tile = tile_in_any_order(32, HS)});
 }
 
 TEST_CASE("the budget: each key once for a tile of queries, no conflict, two barriers a tile") {

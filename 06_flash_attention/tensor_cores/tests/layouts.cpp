@@ -25,15 +25,17 @@ TEST_CASE("tensor cores: steps with strides are right in every layout", "[shapes
 TEST_CASE("tensor cores: steps with strides ask for as much in another layout", "[counts]") {
   const auto step = EACH_STEP(steps);
   if ((step.features & STRIDES) == 0) return;
-  const Attention a =
-      in_layout({.B = 2, .NH = 2, .NH_kv = 1, .Tq = 150, .Tk = 140, .HS = 64}, "bthd");
-  const Problem p = normal_problem(a);
-  const DeviceBuffer<bf16> q(narrowed<bf16>(p.q)), k(narrowed<bf16>(p.k)), v(narrowed<bf16>(p.v));
-  DeviceBuffer<bf16> out(a.rows() * a.HS);
-  DeviceBuffer<float> lse(a.rows());
-  check_asked_for(step, [&](auto run) {
-    return run(a, q.data(), k.data(), v.data(), out.data(), lse.data(), nullptr);
-  });
+  for (int64_t HS : {64, 96, 40, 24, 136}) {
+    const Attention a =
+        in_layout({.B = 2, .NH = 2, .NH_kv = 1, .Tq = 150, .Tk = 140, .HS = HS}, "bthd");
+    const Problem p = normal_problem(a);
+    const DeviceBuffer<bf16> q(narrowed<bf16>(p.q)), k(narrowed<bf16>(p.k)), v(narrowed<bf16>(p.v));
+    DeviceBuffer<bf16> out(a.rows() * a.HS);
+    DeviceBuffer<float> lse(a.rows());
+    check_no_conflicts(check_asked_for(step, [&](auto run) {
+      return run(a, q.data(), k.data(), v.data(), out.data(), lse.data(), nullptr);
+    }));
+  }
 }
 
 TEST_CASE("tensor cores: steps with lengths are right for padded batches", "[shapes]") {
@@ -112,6 +114,8 @@ TEST_CASE("tensor cores: the copy into another layout moves every row, and no mo
   permute(q.data(), from, got.data(), to.strides, nullptr);
   CHECK(widened<bf16>(got.to_host()) == dense);
   CHECK(got.guards_intact());
+  permute(nullptr, placed_q({.B = 0, .HS = 8}), nullptr, {}, nullptr);  // no grid of 0 blocks
+  CHECK(cudaGetLastError() == cudaSuccess);
 }
 
 }  // namespace

@@ -123,6 +123,10 @@ class RunningBlock {
     return is_own_stack(address) || address - thread_begin_ < thread_bytes_ ||
            is_in_program(address);
   }
+  /// Far past the end of the __shared__ arrays lies what the simulator needs to go on.
+  bool is_of_simulator(uintptr_t address) const {
+    return address - thread_begin_ < thread_bytes_ && is_simulators_own(address - thread_begin_);
+  }
   bool is_stack(uintptr_t address) const {  // of any of the block's threads
     return address - stacks_begin_ < kMaxThreads * kStack;
   }

@@ -34,11 +34,12 @@
 // bytes: an asynchronous copy is counted by both its ends, wherever the linker puts the array.
 // constinit: as in nvcc nothing runs to initialize one. Else the compiler guards an array of a
 // class by a variable beside it, and what the kernel does to that is counted as its own. (Clang
-// wants each member set for it.)
+// wants each member set for it.) no_reorder: behind an array lies the gap that the translator puts
+// there; else GCC lays it before, and what goes past the end is not seen.
 #ifdef __clang__
 #define __shared__ __attribute__((aligned(32))) thread_local
 #else
-#define __shared__ __attribute__((aligned(32))) constinit thread_local
+#define __shared__ __attribute__((aligned(32), no_reorder)) constinit thread_local
 #endif
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__

@@ -40,6 +40,8 @@ namespace {
     if (worker->checks) worker->checks->shared_access(at, bytes, kind, instruction);
   } else if (worker->watch_locals && worker->is_own_stack(at)) {
     worker->hopper->products.local_access(at, bytes, is_store, instruction);
+  } else if (worker->is_of_simulator(at)) {
+    end_here();
   } else if ((worker->checks || worker->trace) && !worker->is_private(at)) {
     if (RunningBlock* const owner = worker->owner_in_cluster(at)) {
       if (worker->trace)

@@ -80,6 +80,8 @@ void Worker::throw_crash() {
     text = "bounds in " + text + "  a null pointer\n  likely: nothing was allocated for it\n";
   } else if (checks && checks->has_reported(address)) {
     text.clear();  // the report of the access is enough
+  } else if (is_of_simulator(address)) {
+    text = "bounds in " + text + near_shared_array(address);
   } else {
     text = "bounds in " + text + describe_address(crash_.address);
   }

@@ -24,6 +24,7 @@ struct Symbols {
   std::vector<SharedArray> shared;
   uintptr_t begin = 0;  // of the arrays and the gaps between them
   std::vector<int16_t> owners;
+  std::vector<bool> of_simulator;   // by offset
   std::vector<Function> functions;  // by address
 
   const Function* find(const void* address) const {
@@ -97,6 +98,12 @@ Symbols read_symbols() {
           {std::string(name), variable.offset, variable.bytes, variable.source});
     } else {
       others.emplace_back(variable.offset, variable.bytes);
+      if (starts_with_any(name, {"_ZN9simulator", "_ZZN9simulator"})) {
+        const size_t end = variable.offset + variable.bytes;
+        symbols.of_simulator.resize(std::max(symbols.of_simulator.size(), end));
+        std::fill_n(symbols.of_simulator.begin() + static_cast<ptrdiff_t>(variable.offset),
+                    variable.bytes, true);
+      }
     }
   }
   std::sort(symbols.shared.begin(), symbols.shared.end(),
@@ -124,6 +131,11 @@ uintptr_t shared_begin() {
 }
 const std::vector<int16_t>& shared_owners() {
   return symbols().owners;
+}
+
+bool is_simulators_own(uintptr_t offset) {
+  const std::vector<bool>& own = symbols().of_simulator;
+  return offset < own.size() && own[offset];
 }
 
 size_t static_shared_bytes(const void* kernel) {

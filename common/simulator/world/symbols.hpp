@@ -29,6 +29,8 @@ const std::vector<int16_t>& shared_owners();
 /// The start of the calling thread's copy of the thread-local storage that offsets count from.
 unsigned char* thread_local_base();
 size_t thread_local_bytes();
+/// Is there, so far behind that start, a variable of the simulator, which no kernel may touch?
+bool is_simulators_own(uintptr_t offset);
 /// Bytes of the __shared__ arrays of the kernel at this address.
 size_t static_shared_bytes(const void* kernel);
 

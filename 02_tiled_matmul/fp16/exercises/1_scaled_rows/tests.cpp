@@ -8,7 +8,7 @@
 namespace tutorial::exercise {
 namespace {
 
-constexpr Tile ROWS{.rows = 4, .cols = 32, .thread_rows = 0, .x_down = true};
+constexpr Tile ROWS{.rows = 4, .cols = 1 << 30, .thread_rows = 0, .x_down = true};
 
 /// Rows from 2^-140 to 2^126, each with its largest number at another column; every eighth is of
 /// zeros, and some largest numbers are powers of two or just below one.

@@ -23,7 +23,7 @@ TEST_CASE("any size") {
   // Tensor cores cut off where fp32 arithmetic rounds: docs/02_tensor_cores.md has the bound.
   for (double& bound : want.bound) bound *= gamma_bound(3 * K + 4) / gamma_bound(K + 1);
   check_launch([&](float* C) { fragment_product(a.data(), b.data(), C, M, N, K); }, want,
-               {.rows = M, .cols = N, .tile = {.rows = 64, .cols = 64}});
+               {.rows = M, .cols = N, .tile = tile_of_a_block(64, 64)});
 }
 
 TEST_CASE("the budget: no bank conflicts") {

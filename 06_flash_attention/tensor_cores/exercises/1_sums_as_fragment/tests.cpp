@@ -60,9 +60,8 @@ TEST_CASE("y = (A·Bᵀ)·C, of any number of rows") {
   CAPTURE(m, n);
   const Problem p(m, n);
   const DeviceBuffer<bf16> A(p.A), B(p.B), C(p.C);
-  check_launch(
-      [&](float* y) { two_products(A.data(), B.data(), C.data(), y, m, n); }, products(p),
-      {.name = "y", .rows = m, .cols = K, .tile = {.rows = 16, .cols = 16, .x_down = true}});
+  check_launch([&](float* y) { two_products(A.data(), B.data(), C.data(), y, m, n); }, products(p),
+               {.name = "y", .rows = m, .cols = K, .tile = tile_in_any_order(16, 16)});
 }
 
 TEST_CASE("the budget: S stays in registers, and no read has a bank conflict") {
