@@ -224,6 +224,14 @@ class Command(Scratch):
         self.assertIn("tutorial::a::twice(x, 2);\n", text)
         self.assertIn("-arch=sm_80", text)
 
+    def test_the_constants_of_a_class_keep_their_names(self):
+        (self.root / "01_a/step1_plain.cu").write_text(PLAIN.replace(
+            "constexpr int BLOCK = 32;",
+            "struct Sizes {\n  static constexpr int BLOCK = 32;\n};\nconstexpr int BLOCK = Sizes::BLOCK;"))
+        text = self.taken("01", "twice")
+        self.assertIn("  static constexpr int BLOCK = 32;", text)
+        self.assertIn("\nconstexpr int plain_BLOCK = Sizes::BLOCK;", text)
+
     def test_what_is_for_another_step_alone_stays_there(self):
         asks = "  int more = 0;\n  if (step == &plain) more = 1;\n  if (step == &twice) more = 2;\n  return more;\n"
         (self.root / "01_a/01_a.hpp").write_text(HEADER.replace(

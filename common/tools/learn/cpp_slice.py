@@ -185,7 +185,9 @@ class Slice:
         other_names = self.other_names(path)
         for item in self.file(path).items:
             if item in self.kept:
-                yield item, with_names(item.text_for(self.kept[item]), other_names)
+                own = constants_of(item) if item.kind == "class" else ()
+                names = {name: other for name, other in other_names.items() if name not in own}
+                yield item, with_names(item.text_for(self.kept[item]), names)
 
     def includes(self):
         """The headers from elsewhere."""
@@ -197,6 +199,11 @@ def in_order(path):
     """common's before the chapters', and step10 behind step9."""
     return not path.is_relative_to(project.ROOT / "common"), \
         [int(word) if word.isdigit() else word for word in re.split(r"(\d+)", str(path))]
+
+
+def constants_of(item):
+    """The names of a class's own constants, which stay what they are: others say T::TM."""
+    return re.findall(r"(\w+) = ", "".join(re.findall(r"static constexpr [^;]*;", item.text)))
 
 
 def with_names(text, names):

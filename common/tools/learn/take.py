@@ -138,9 +138,9 @@ def rule(what):
     return f"// ---- {what} ".ljust(LINE, "-")
 
 
-def take(folder, step, name):
-    """Step and main() as the file that is to be called `name`."""
-    own, main = cpp_items.read(step.path, step.path.read_text()), main_of(folder, step)
+def one_file(step, main):
+    """A step, with all that it needs, and below it what launches it: as code with its #include lines."""
+    own = cpp_items.read(step.path, step.path.read_text())
     pieces, text = cpp_slice.Slice([own, main]), Text()
     for path in pieces.ordered():
         file, title = pieces.file(path), rule(path.relative_to(project.ROOT))
@@ -156,11 +156,17 @@ def take(folder, step, name):
     bare = re.sub("//.*", "", code)
     includes = sorted(include for include in pieces.includes()
                       if re.search(USED_FOR.get(include.strip("<>"), ""), bare))
+    return "".join(f"#include {include}\n" for include in includes) + "\n" + code
+
+
+def take(folder, step, name):
+    """Step and main() as the file that is to be called `name`."""
+    main = main_of(folder, step)
+    code = one_file(step, main)
     words = re.search(r"^// words: ([\w ]+), in the simulator ([\d ]+)$", main.head, re.M)
     library = "-lcublas" * ("cublasCreate" in code)
     taken = Taken("", flags_for(folder, step, code), library, words[1], words[2])
-    included = "".join(f"#include {include}\n" for include in includes)
-    return taken._replace(text=f"{heading(folder, step, name, taken)}\n{included}\n{code}")
+    return taken._replace(text=f"{heading(folder, step, name, taken)}\n{code}")
 
 
 def flags_for(folder, step, code):
