@@ -159,10 +159,18 @@ def gpu(what):
     return subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()[0]
 
 
+def tool(name):
+    """The path of nvcc, or of another program of the CUDA Toolkit, or None."""
+    asked = os.environ.get("CUDACXX")
+    nvcc = shutil.which(asked) if asked else shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+    beside = nvcc and shutil.which(Path(nvcc).resolve().with_name(name))
+    return nvcc if name == "nvcc" else beside or shutil.which(name)
+
+
 def toolkit():
     """The version of nvcc, "13.0", or nothing."""
-    nvcc = shutil.which(os.environ.get("CUDACXX") or "nvcc") or "/usr/local/cuda/bin/nvcc"
-    said = subprocess.run([nvcc, "--version"], stdout=subprocess.PIPE, text=True).stdout if Path(nvcc).exists() else ""
+    nvcc = tool("nvcc")
+    said = subprocess.run([nvcc, "--version"], stdout=subprocess.PIPE, text=True).stdout if nvcc else ""
     found = re.search(r"release ([\d.]+)", said)
     return found[1] if found else ""
 

@@ -14,9 +14,10 @@ from scratch import PROJECT, Scratch
 
 sys.path[:0] = map(str, (PROJECT / "common/tools").glob("**/"))
 import machine_code  # noqa: E402
+import project  # noqa: E402
 import registers  # noqa: E402
 
-NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+NVCC = project.tool("nvcc")
 
 # An outer loop (3 instructions of its own) around an inner one, whose load comes from a header.
 NESTED = """\
@@ -195,7 +196,8 @@ class Sass(unittest.TestCase):
         kernel = machine_code.parse_sass(NESTED, "/p/a.cu")["_Z4rowsPf"]
         self.assertEqual(machine_code.listing(kernel, range(2, 9), "/p/a.cu", 1), [
             "   6", "         1  IADD3 R8, R8, 0x1, RZ", "         …  1 BRA", "   7", "         5  @P1 BRA `(.L_x_0)",
-            "   8", "         2  LDS.128 R4, [R2+0x10]", "   9", "         3  FFMA R0, R4, R5.reuse, R0", "         …  1 FFMA",
+            "   8", "         2  LDS.128 R4, [R2+0x10]",
+            "   9", "         3  FFMA R0, R4, R5.reuse, R0", "         …  1 FFMA",
             "b.cuh:40", "         6  BAR.SYNC.DEFER_BLOCKING 0x0"])
 
     def test_counts(self):
@@ -435,23 +437,31 @@ class Compiled(unittest.TestCase):
         return subprocess.run([PROJECT / "common/tools/learn/sass.py", *words], capture_output=True, text=True, env=env,
                               check=True).stdout
 
+    def below(self, code, said):
+        """What is said of the line of step vectorised that ends like this."""
+        step = (PROJECT / "02_tiled_matmul/step4_vectorised.cu").read_text().splitlines()
+        line = next(number for number, text in enumerate(step, 1) if text.endswith(code))
+        return re.search(rf"^ *{line}  .*\n((?: {{8,}}.*\n)+)", said, re.M)[1]
+
     def test_a_patch_of_registers(self):
         said = self.sass("02", "vectorised", "--arch", "80", "--ptx")
         self.assertIn("vectorised_kernel<true, true, true>: PTX for 8.0 (one of 8 kernels", said)
-        step = (PROJECT / "02_tiled_matmul/step4_vectorised.cu").read_text().splitlines()
+        self.assertIn("Recorded of the shipped step (registers.csv): ", said)
         for code, kind, count in (("sum[i][j] += a[i] * b[j];", "fma.rn.f32", 64),
                                   ("&As[k][ty * TM + i]);", "ld.shared.v4", 2),
                                   ("&Bs[k][j * (BN / TN) + tx * 4]);", "ld.shared.v4", 2)):
-            line = next(number for number, text in enumerate(step, 1) if text.endswith(code))
-            below = re.search(rf"^ *{line}  .*\n((?: {{8,}}.*\n)+)", said, re.M)
-            self.assertEqual(below[1].count(f"  {kind}"), count, said)
+            self.assertEqual(self.below(code, said).count(f"  {kind}"), count, said)
 
     def test_products_of_a_warpgroup(self):
         self.assertIn("4 wgmma.mma_async.sync", self.sass("02/hopper", "ring", "--ptx"))
 
-    @unittest.skipIf(not shutil.which("nvdisasm"), "there is no nvdisasm here")
+    @unittest.skipIf(not project.tool("nvdisasm"), "there is no nvdisasm here")
     def test_sass(self):
-        self.assertRegex(self.sass("02", "vectorised", "--arch", "80"), r"\n\d+ FFMA, .* are FFMA\.\n")
+        said = self.sass("02", "vectorised", "--arch", "80")
+        self.assertRegex(said, r"\n\d+ FFMA, .* are FFMA\.\n")
+        self.assertGreaterEqual(self.below("sum[i][j] += a[i] * b[j];", said).count("  FFMA"), 64, said)
+        self.assertIn("  LDS.128 ", self.below("&As[k][ty * TM + i]);", said))
+        self.assertIn("HGMMA.64x256x16.F32.BF16", self.sass("02/hopper", "ring"))
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ def work(instructions, sass):
 
 
 def weight(loop):
-    """By what the loop that does the work is chosen. An inner loop makes some rounds, 16, for each of the outer one's."""
+    """By what the loop that does the work is chosen: an inner loop makes some rounds, 16, for one of the outer's."""
     return [16 ** loop.depth * count for count in (*loop.work, len(loop.positions))]
 
 

@@ -8,9 +8,7 @@ it is now: no GPU is needed, but nvcc and nvdisasm. Without nvdisasm it is PTX, 
 was not edited the recorded SASS (docs/results/sass), which is there without nvcc, too.
 """
 import hashlib
-import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -42,26 +40,18 @@ def dotted(architecture):
 # ---- the compiler
 
 
-def tool(name):
-    """The path of nvcc or nvdisasm, or None."""
-    asked = os.environ.get("CUDACXX")
-    nvcc = shutil.which(asked) if asked else shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
-    beside = nvcc and shutil.which(Path(nvcc).resolve().with_name(name))
-    return nvcc if name == "nvcc" else beside or shutil.which(name)
-
-
 def compile_step(path, architecture, ptx):
     """A step's kernels as SASS, or as PTX. Raises ValueError with what nvcc says where it does not compile."""
     with tempfile.TemporaryDirectory() as folder:
         cubin = Path(folder, "step.cubin")
-        command = registers.command(tool("nvcc"), str(path.relative_to(project.ROOT)), architecture, cubin)
+        command = registers.command(project.tool("nvcc"), str(path.relative_to(project.ROOT)), architecture, cubin)
         done = subprocess.run([*command, "--keep", "--keep-dir", folder], capture_output=True, text=True)
         if done.returncode != 0:
             raise ValueError(done.stderr)
         text = Path(folder, path.stem + ".ptx").read_text()
         about = found = machine_code.parse_ptx(text, str(path))
         if not ptx:
-            said = subprocess.run([tool("nvdisasm"), "-c", "-gi", cubin], capture_output=True, text=True)
+            said = subprocess.run([project.tool("nvdisasm"), "-c", "-gi", cubin], capture_output=True, text=True)
             if said.returncode != 0:
                 die(f"nvdisasm does not take what nvcc has made: {said.stderr.strip()}")
             found = machine_code.parse_sass(said.stdout, str(path))
@@ -75,6 +65,10 @@ def compile_step(path, architecture, ptx):
 def short_name(name):
     """row_kernel<64>, of tutorial::softmax::(anonymous namespace)::row_kernel<64>."""
     return re.sub(r"(\w+|\(anonymous namespace\))::", "", name)
+
+
+def is_called(name, letters):
+    return letters.replace(" ", "") in name.replace(" ", "")
 
 
 def architecture_here(source, asked):
@@ -129,7 +123,7 @@ def show_recorded(words, path, architecture, why):
     architecture = architecture if architecture in have or words.arch else next(iter(have), None)
     how, text = have.get(architecture, ("", ""))
     name = re.match(r"(.*?)(: (SASS|PTX) for|$)", text)[1]
-    if how and not (words.all or words.loop) and words.kernel in name:
+    if how and not (words.all or words.loop) and is_called(name, words.kernel):
         print(f"{why}, so this is the record for {dotted(architecture)}, made by {how}.\n")
         sys.exit(print(text + elsewhere(path, name)))
 
@@ -155,19 +149,18 @@ def elsewhere(path, name):
     """A sentence on the registers that the step as it is shipped takes, where they are recorded."""
     if not registers.RECORD.exists():
         return ""
-    source = str(path.relative_to(project.ROOT))
-    row = next((row for row in project.read_csv(registers.RECORD)
-                if row["source"] == source and short_name(row["kernel"]) == name), {})
+    row = next((row for row in project.read_csv(registers.RECORD) if short_name(row["kernel"]) == name
+                and row["source"] == str(path.relative_to(project.ROOT))), {})
     cells = [(dotted(one), row[f"sm_{one}"].split("/")) for one in registers.ARCHITECTURES if row.get(f"sm_{one}")]
-    each = [f"{count}{f' and {spilled} bytes spilled' if spilled != '0' else ''} on {one}"
+    each = [f"{count} registers{f' and {spilled} bytes spilled' if spilled != '0' else ''} on {one}"
             for one, (count, _, spilled) in cells]
-    return f"\nAs shipped it takes {', '.join(each)} (registers.csv)." if each else ""
+    return f"\nRecorded of the shipped step (registers.csv): {', '.join(each)}." if each else ""
 
 
 def choose(compiled, wanted, sass):
     """The kernel that is meant: of those whose name has these letters the one with most work in its inner loop, the
     shortest of these."""
-    names = [name for name in compiled.kernels if wanted.replace(" ", "") in name.replace(" ", "")]
+    names = [name for name in compiled.kernels if is_called(name, wanted)]
     if not names:
         known = list(dict.fromkeys(name.split("<")[0] for name in compiled.kernels))
         die(f"there is no kernel '{wanted}'; {project.did_you_mean(wanted, known)}choose from {', '.join(known)}")
@@ -184,7 +177,8 @@ def listing(path, architecture, ptx, compiled, kernel="", everything=False, numb
     if not 0 <= number <= len(loops):
         die(f"{name} has {len(loops)} loops, and no loop {number}")
     loop = loops[number - 1] if number else machine_code.inner(code, not ptx)
-    others = f" (one of {len(compiled.kernels)} kernels: --kernel takes another)" if len(compiled.kernels) > 1 else ""
+    count = len(compiled.kernels)
+    others = f" (one of {count} kernels: --kernel takes another)" if count > 1 else ""
     heading = [f"{name}: {'PTX' if ptx else 'SASS'} for {dotted(architecture)}{others}"]
     positions = range(len(code.instructions))
     if everything or not loop:
@@ -194,14 +188,15 @@ def listing(path, architecture, ptx, compiled, kernel="", everything=False, numb
         heading.append(f"Its inner loop, {machine_code.lines_of(code, positions, path)}: {len(positions)} of the "
                        f"kernel's {len(code.instructions)} instructions, each with its place among them.")
     if len(loops) > 1:
-        each = [f"{at} {machine_code.lines_of(code, one.positions, path)}"
-                f"{' (this one)' if one == loop and not everything else ''}" for at, one in enumerate(loops, 1)]
+        shown = None if everything else loop
+        each = [f"{at} {machine_code.lines_of(code, one.positions, path)}{' (this one)' if one == shown else ''}"
+                for at, one in enumerate(loops, 1)]
         heading.append(f"Its loops (--loop takes one): {', '.join(each)}.")
     body = machine_code.listing(code, positions, str(path), most)
     # Parameters of the kernel, arrays in it, and other names.
     body = [re.sub(r"_ZZ\w+E\d+([A-Za-z]\w*)|_Z\w+_(param_\d+)", r"\1\2", line) for line in body]
-    if any("_Z" in line for line in body):
-        body = [short_name(line) for line in registers.names_of(body)]
+    plain = registers.names_of(body) if any("_Z" in line for line in body) else body
+    body = [line if line == was else short_name(line) for was, line in zip(body, plain)]
     return [*heading, "", *body, "", machine_code.in_all([code.instructions[at] for at in positions]),
             what_it_takes(architecture, compiled, name)]
 
@@ -212,10 +207,13 @@ def listing(path, architecture, ptx, compiled, kernel="", everything=False, numb
 def main():
     project.program = "learn sass"
     parser = project.arguments(__doc__, prog="./learn sass")
-    for word, how in (("chapter", {"nargs": "?"}), ("step", {"nargs": "?"}), ("--arch", {}), ("--kernel", {"default": ""}),
-                      ("--loop", {"type": int, "default": 0}), ("--all", {"action": "store_true"}),
-                      ("--ptx", {"action": "store_true"})):
-        parser.add_argument(word, **how)
+    for word in ("chapter", "step"):
+        parser.add_argument(word, nargs="?")
+    for word in ("--arch", "--kernel"):
+        parser.add_argument(word, default="")
+    for word in ("--all", "--ptx"):
+        parser.add_argument(word, action="store_true")
+    parser.add_argument("--loop", type=int, default=0)
     words = parser.parse_intermixed_args()
     folder = project.find_ladder(words.chapter or die("sass of which step? For example: ./learn sass 02 vectorised"))
     example = project.steps(folder)[-1].name if project.steps(folder) else "STEP"
@@ -227,11 +225,11 @@ def main():
         die(f"{source} has no kernel: it runs on the host")
     architecture = architecture_here(source, words.arch)
     ptx = words.ptx
-    if not tool("nvcc"):
+    if not project.tool("nvcc"):
         show_recorded(words, path, architecture, "There is no nvcc here")
         die("there is no nvcc here, and of this step as it is now nothing is recorded for these words; "
             "install the CUDA Toolkit (docs/setup.md)")
-    if not ptx and not tool("nvdisasm"):
+    if not ptx and not project.tool("nvdisasm"):
         show_recorded(words, path, architecture, "There is no nvdisasm here")
         ptx = True
         package = f"cuda-nvdisasm-{project.toolkit().replace('.', '-')}"

@@ -3,9 +3,9 @@
 
 usage: common/tools/measure/record_sass.py [--only '02_*/step4*'] [--arch 80,90a] [--kind sass,ptx] [--jobs 16]
 
-No GPU is needed, only the CUDA Toolkit. A file a step, a section an architecture, of the inner loop alone and of each line
-of code the first 8 instructions. What is not compiled keeps its record if the step is as it was then. RECORDS names
-another folder, COMMIT what git says.
+No GPU is needed, only the CUDA Toolkit. A file a step, a section an architecture, of the inner loop alone and of each
+line of code the first 8 instructions. What is not compiled keeps its record if the step is as it was then. RECORDS
+names another folder, COMMIT what git says.
 """
 import concurrent.futures
 import fnmatch
@@ -49,7 +49,7 @@ def main():
     for asked, known in ((kinds, ["sass", "ptx"]), (architectures, registers.ARCHITECTURES)):
         if wrong := [one for one in asked if one not in known]:
             project.die(f"'{wrong[0]}' is none of {', '.join(known)}")
-    if not sass.tool("nvcc") or "sass" in kinds and not sass.tool("nvdisasm"):
+    if not project.tool("nvcc") or "sass" in kinds and not project.tool("nvdisasm"):
         project.die("nvcc and nvdisasm are needed: install the CUDA Toolkit (docs/setup.md)")
     sass.RECORDS = Path(os.environ.get("RECORDS", sass.RECORDS))
     chosen = [path for source in registers.sources() if fnmatch.fnmatch(source, words.only)

@@ -13,7 +13,6 @@ import csv
 import fnmatch
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -80,8 +79,8 @@ def names_of(symbols):
     return [re.sub(r"_GLOBAL__N_\w+", "(anonymous namespace)", name) for name in demangled.stdout.splitlines()]
 
 
-# Of a multiprocessor: places for threads, for blocks, bytes of shared memory (as the simulator has them, which names the
-# source), and what each block takes of these besides its own.
+# Of a multiprocessor: places for threads, for blocks, bytes of shared memory (as the simulator has them, which names
+# the source), and what each block takes of these besides its own.
 LIMITS = {"75": (1024, 16, 64 << 10, 0), "80": (2048, 32, 164 << 10, 1024), "86": (1536, 16, 100 << 10, 1024),
           "89": (1536, 24, 100 << 10, 1024), "90a": (2048, 32, 228 << 10, 1024), "100": (2048, 32, 228 << 10, 1024),
           "120": (1536, 24, 100 << 10, 1024)}
@@ -110,7 +109,7 @@ def main():
     chosen = [source for source in sources() if fnmatch.fnmatch(source, options.only)]
     if not chosen:
         project.die(f"no source fits {options.only}")
-    nvcc = os.environ.get("CUDACXX") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    nvcc = project.tool("nvcc") or project.die("there is no nvcc here; CUDACXX may say where it is")
 
     # What stays of the record: lines of other sources, and other columns of these.
     old = project.read_csv(RECORD) if RECORD.exists() else []
