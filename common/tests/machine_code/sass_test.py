@@ -408,7 +408,7 @@ multiprocessor: 50 % of its threads, for want of registers.
                             (("9", "x"), "there is no chapter '9'; choose from 01_a"),
                             (("01", "rosw"), "there is no step 'rosw' in 01_a; did you mean 'rows'? choose from"),
                             (("01", "part"), "it is a part, so say ./learn sass 01/part, or choose"),
-                            (("01", "on_host"), "01_a/step2_on_host.cpp has no kernel: it runs on the host"),
+                            (("01", "on_host"), "01_a/step2_on_host.cpp has no kernel of its own"),
                             (("01", "rows", "--arch", "81"), "'81' is no architecture here; choose from 7.5, 8.0, "),
                             (("01", "hopper", "--arch", "8.0"), "on 8.0 step1_hopper.cu has no code, only on 9.0a"),
                             (("01", "rows", "--arch", "80", "--kernel", "row_"),
@@ -446,7 +446,7 @@ class Compiled(unittest.TestCase):
     def test_a_patch_of_registers(self):
         said = self.sass("02", "vectorised", "--arch", "80", "--ptx")
         self.assertIn("vectorised_kernel<true, true, true>: PTX for 8.0 (one of 8 kernels", said)
-        self.assertIn("Recorded of the shipped step (registers.csv): ", said)
+        self.assertIn("Registers as recorded of the shipped step: ", said)
         for code, kind, count in (("sum[i][j] += a[i] * b[j];", "fma.rn.f32", 64),
                                   ("&As[k][ty * TM + i]);", "ld.shared.v4", 2),
                                   ("&Bs[k][j * (BN / TN) + tx * 4]);", "ld.shared.v4", 2)):

@@ -133,7 +133,7 @@ def show_recorded(words, path, architecture, why):
 
 def what_it_takes(architecture, compiled, name):
     count, shared, stack, spilled, threads = compiled.takes[name]
-    spills = f"{spilled} bytes of them spilled" if spilled else "none spilled"
+    spills = f"{spilled} bytes spilled" if spilled else "none spilled"
     text = f"{count} registers a thread, {spills}; {shared} bytes of shared memory a block"
     text += ", and what the launch asks for" if compiled.adds else ""
     text += f"; {stack} bytes of stack" if stack else ""
@@ -152,9 +152,9 @@ def elsewhere(path, name):
     row = next((row for row in project.read_csv(registers.RECORD) if short_name(row["kernel"]) == name
                 and row["source"] == str(path.relative_to(project.ROOT))), {})
     cells = [(dotted(one), row[f"sm_{one}"].split("/")) for one in registers.ARCHITECTURES if row.get(f"sm_{one}")]
-    each = [f"{count} registers{f' and {spilled} bytes spilled' if spilled != '0' else ''} on {one}"
+    each = [f"{count} on {one}{f' and {spilled} bytes spilled' if spilled != '0' else ''}"
             for one, (count, _, spilled) in cells]
-    return f"\nRecorded of the shipped step (registers.csv): {', '.join(each)}." if each else ""
+    return f"\nRegisters as recorded of the shipped step: {', '.join(each)}." if each else ""
 
 
 def choose(compiled, wanted, sass):
@@ -222,7 +222,7 @@ def main():
     path = project.steps(place)[at].path
     source = str(path.relative_to(project.ROOT))
     if path.suffix != ".cu":
-        die(f"{source} has no kernel: it runs on the host")
+        die(f"{source} has no kernel of its own")
     architecture = architecture_here(source, words.arch)
     ptx = words.ptx
     if not project.tool("nvcc"):
