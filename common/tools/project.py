@@ -159,15 +159,33 @@ def gpu(what):
     return subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()[0]
 
 
-def origin():
-    """Under what a figure was measured: driver, toolkit, date, commit (COMMIT overrides what git says)."""
-    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-    said = subprocess.run([nvcc, "--version"], stdout=subprocess.PIPE, text=True).stdout if Path(nvcc).exists() else ""
-    toolkit = re.search(r"release ([\d.]+)", said)
+def tool(name):
+    """The path of nvcc, or of another program of the CUDA Toolkit, or None."""
+    asked = os.environ.get("CUDACXX")
+    nvcc = shutil.which(asked) if asked else shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+    beside = nvcc and shutil.which(Path(nvcc).resolve().with_name(name))
+    return nvcc if name == "nvcc" else beside or shutil.which(name)
+
+
+def toolkit():
+    """The version of nvcc, "13.0", or nothing."""
+    nvcc = tool("nvcc")
+    said = subprocess.run([nvcc, "--version"], stdout=subprocess.PIPE, text=True).stdout if nvcc else ""
+    found = re.search(r"release ([\d.]+)", said)
+    return found[1] if found else ""
+
+
+def made_from():
+    """Of what a file was made: toolkit, date, commit (COMMIT overrides what git says)."""
     git = ["git", "describe", "--always", "--dirty", "--match", ""]
     commit = os.environ.get("COMMIT") or subprocess.run(git, cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    return {"driver": gpu("driver_version"), "toolkit": toolkit[1] if toolkit else "",
-            "date": f"{datetime.datetime.now(datetime.timezone.utc):%F}", "commit": commit or "unknown"}
+    return {"toolkit": toolkit(), "date": f"{datetime.datetime.now(datetime.timezone.utc):%F}",
+            "commit": commit or "unknown"}
+
+
+def origin():
+    """Under what a figure was measured: driver, toolkit, date, commit."""
+    return {"driver": gpu("driver_version")} | made_from()
 
 
 # ---- tables and pages

@@ -13,7 +13,6 @@ import csv
 import fnmatch
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -58,12 +57,16 @@ def has_code_on(source, architecture):
     return not has_products or architecture != "75" or "/fp16/" in source  # its products are those that 7.5 has
 
 
+def command(nvcc, source, architecture, cubin):
+    """The compiler's command line, of which ptxas says what each kernel takes."""
+    chapter = project.ROOT / source.split("/")[0]
+    return [nvcc, f"-arch=sm_{architecture}", *FLAGS, "-I", project.ROOT, "-I", chapter,
+            "-I", project.ROOT / "common/backend/include", "-o", cubin, project.ROOT / source]
+
+
 def compiled(nvcc, source, architecture):
     """What ptxas says of each kernel: symbol, static shared memory, cell of the table."""
-    chapter = project.ROOT / source.split("/")[0]
-    command = [nvcc, f"-arch=sm_{architecture}", *FLAGS, "-I", project.ROOT, "-I", chapter,
-               "-I", project.ROOT / "common/backend/include", "-o", os.devnull, project.ROOT / source]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command(nvcc, source, architecture, os.devnull), capture_output=True, text=True)
     if done.returncode != 0:
         raise ValueError(f"{source} does not compile for sm_{architecture}:\n{done.stderr}")
     return [(symbol, int(shared or 0), f"{registers}/{stack}/{spilled}")
@@ -74,6 +77,24 @@ def names_of(symbols):
     """"tutorial::softmax::(anonymous namespace)::row_on_chip_kernel<1024>", as the simulator names it."""
     demangled = subprocess.run(["c++filt", "-p"], input="\n".join(symbols), capture_output=True, text=True, check=True)
     return [re.sub(r"_GLOBAL__N_\w+", "(anonymous namespace)", name) for name in demangled.stdout.splitlines()]
+
+
+# Of a multiprocessor: places for threads, for blocks, bytes of shared memory (as the simulator has them, which names
+# the source), and what each block takes of these besides its own.
+LIMITS = {"75": (1024, 16, 64 << 10, 0), "80": (2048, 32, 164 << 10, 1024), "86": (1536, 16, 100 << 10, 1024),
+          "89": (1536, 24, 100 << 10, 1024), "90a": (2048, 32, 228 << 10, 1024), "100": (2048, 32, 228 << 10, 1024),
+          "120": (1536, 24, 100 << 10, 1024)}
+
+
+def most_blocks(architecture, registers, shared, threads):
+    """How many blocks find a place on a multiprocessor, and what does not let more: (blocks, "registers")."""
+    of_threads, of_blocks, of_shared, besides = LIMITS[architecture]
+    warps = -(-threads // 32)
+    of_warp = -(-32 * registers // 256) * 256  # they are given out by 256; each of 4 schedulers has 16384
+    places = {"registers": 16384 // of_warp * 4 // warps, "threads": of_threads // (32 * warps), "blocks": of_blocks,
+              "shared memory": of_shared // max(shared + besides, 1)}
+    bound = min(places, key=places.get)
+    return places[bound], bound
 
 
 def main():
@@ -88,7 +109,7 @@ def main():
     chosen = [source for source in sources() if fnmatch.fnmatch(source, options.only)]
     if not chosen:
         project.die(f"no source fits {options.only}")
-    nvcc = os.environ.get("CUDACXX") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    nvcc = project.tool("nvcc") or project.die("there is no nvcc here; CUDACXX may say where it is")
 
     # What stays of the record: lines of other sources, and other columns of these.
     old = project.read_csv(RECORD) if RECORD.exists() else []

@@ -15,6 +15,8 @@ import random
 import statistics
 from functools import lru_cache
 
+from registers import most_blocks
+
 
 def product_flop(m, n, k):
     return 2 * m * n * k
@@ -126,9 +128,7 @@ def weight_slopes(d, scale):
 # ---- what finds a place on a multiprocessor of compute capability 9.0
 
 def occupancy(threads, registers, shared=0):
-    of_warp = -(-32 * registers // 256) * 256  # they are given out by 256
-    of_block = shared + 1024  # the runtime has its own
-    return min(32, 2048 // threads, 65536 // of_warp // (threads // 32), 228 * 1024 // of_block) * threads / 2048
+    return most_blocks("90a", registers, shared, threads)[0] * threads / 2048
 
 
 KNOWN = {function.__name__: function for function in
