@@ -99,8 +99,9 @@ std::vector<Chosen> begin_sampled_launch(const Launch& launch) {
   int64_t size[3];
   for (int d = 0; d < 3; ++d) size[d] = sampled.grid[d] / sampled.cluster[d];
   std::vector<Chosen> chosen = chosen_blocks(size);
-  stands_for = std::max<int64_t>(
-      size[0] * size[1] * size[2] / std::max<int64_t>(static_cast<int64_t>(chosen.size()), 1), 1);
+  // Tickets are drawn by whoever comes first, and that is none of the neighbours.
+  const int64_t counted = std::ranges::count(chosen, -1, &Chosen::neighbour);
+  stands_for = std::max<int64_t>(size[0] * size[1] * size[2] / std::max<int64_t>(counted, 1), 1);
   const std::lock_guard lock(mutex);
   launches.push_back(std::move(sampled));
   ran.clear();
