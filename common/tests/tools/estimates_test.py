@@ -77,10 +77,10 @@ class Recorded(unittest.TestCase):
         """Of all recorded steps, with the constants of the model; study tells more."""
         found = [(step, model.estimate(step.launches).us) for step in estimates.steps()]
         errors = sorted(abs(us / step.us - 1) for step, us in found)
-        self.assertGreater(len(found), 150)
-        self.assertLess(errors[len(errors) // 2], 0.18)
+        self.assertGreater(len(found), 240)
+        self.assertLess(errors[len(errors) // 2], 0.15)
         self.assertLess(errors[int(0.9 * len(errors))], 0.45)
-        self.assertGreater(estimates.tau([(step.us, us) for step, us in found]), 0.85)
+        self.assertGreater(estimates.tau([(step.us, us) for step, us in found]), 0.88)
         ordered, right, count = estimates.order(found, estimates.IN_RANGE)
         self.assertGreater(right / ordered, 0.95)
         self.assertGreater(ordered / count, 0.4)
