@@ -15,6 +15,7 @@
 #include "common/backend/launch_trace.hpp"
 #include "common/backend/planned_launches.hpp"
 #include "common/backend/profile.hpp"
+#include "common/backend/sample.hpp"
 
 namespace tutorial {
 namespace {
@@ -92,6 +93,11 @@ std::vector<int> planned_capabilities() {
   return {};
 }
 std::vector<PlannedLaunch> plan_launches(int, const std::function<void()>&) {
+  return {};
+}
+// And it runs all blocks.
+void start_sample() {}
+std::vector<SampledLaunch> take_sample() {
   return {};
 }
 

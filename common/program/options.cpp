@@ -114,6 +114,11 @@ void declare_common(CommandLine& line, RunOptions& run, std::vector<std::string>
             run.profile);
   line.file("--profile-csv", "FILE", "write what each kernel did, for other programs",
             run.profile_csv_path);
+  line.file(
+      "--sample-csv", "FILE",
+      "run a few blocks of each kernel only, compare nothing, and write what all blocks would "
+      "ask of a GPU (on the CPU)",
+      run.sample_csv_path);
   line.file("--trace", "FILE",
             "write what each warp of the kernel touches, event by event (on the CPU)",
             run.trace_path);
@@ -176,7 +181,8 @@ void require_own_files(const Options& options, const std::vector<std::string>& a
   const RunOptions& run = options.run;
   for (const File& file :
        {File{"--output", run.output_path}, File{"--csv", run.csv_path},
-        File{"--profile-csv", run.profile_csv_path}, File{"--trace", run.trace_path}}) {
+        File{"--profile-csv", run.profile_csv_path}, File{"--sample-csv", run.sample_csv_path},
+        File{"--trace", run.trace_path}}) {
     if (file.path.empty()) continue;
     require_writable(file.path);
     for (const File& other : files)
@@ -260,7 +266,7 @@ bool Options::times() const {
   return device_has_clock() && run.repeats > 0;
 }
 bool Options::compares() const {
-  return run.kernels.empty() || times();
+  return (run.kernels.empty() && run.sample_csv_path.empty()) || times();
 }
 
 Options read_options(int argc, char** argv, const Usage& usage) {
@@ -294,7 +300,7 @@ Options read_options(int argc, char** argv, const Usage& usage) {
     throw Finished();
   }
 
-  if (!run.checks) switch_checks(false);
+  if (!run.checks || !run.sample_csv_path.empty()) switch_checks(false);
   if (run.thread_order) set_thread_order(static_cast<uint64_t>(*run.thread_order));
   require_kernels(run, usage.steps);
   for (const std::string& assignment : assignments) read_input(given, assignment);
@@ -302,6 +308,8 @@ Options read_options(int argc, char** argv, const Usage& usage) {
     throw Error(
         "--profile counts on the CPU backend: ./learn profile does; on a GPU use Nsight Compute, "
         "ncu, as docs/simulator.md shows");
+  if (!run.sample_csv_path.empty() && device_has_clock())
+    throw Error("--sample-csv counts on the CPU backend; a GPU runs all blocks, and is timed");
   require_traceable(run);
   require_own_files(given, assignments);
 

@@ -90,6 +90,7 @@ struct RunOptions {
   std::optional<int64_t> thread_order;  // a seed, for the CPU backend
   std::vector<std::string> kernels;     // empty: all
   std::string output_path, csv_path, profile_csv_path;
+  std::string sample_csv_path;           // a sample of the blocks runs, and nothing is compared
   std::string trace_path, trace_kernel;  // the kernel of a step that has several
   bool profile = false;
   bool all_columns = false;  // of the table

@@ -8,12 +8,14 @@
 #include <stdexcept>
 
 #include "common/backend/backend.hpp"
+#include "common/backend/sample.hpp"
 #include "common/data/device_buffer.hpp"
 #include "common/data/narrow.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/error.hpp"
 #include "common/program/options.hpp"
 #include "common/program/progress.hpp"
+#include "common/program/sample_csv.hpp"
 #include "common/program/source_profile.hpp"
 #include "common/program/table_text.hpp"
 #include "common/program/trace_file.hpp"
@@ -198,6 +200,25 @@ void launch_and_fetch(const Run& run, Launched::State& row) {
   row.profiles = take_profile(run.options.run.profile && !row.result.is_vendor);
 }
 
+/// Runs a sample of the blocks, and keeps what it asked for.
+void sample(const Run& run, Launched::State& row) {
+  row.prepare();
+  start_sample();
+  try {
+    launch_once(run, row);
+    CUDA_CHECK(cudaDeviceSynchronize());
+  } catch (...) {
+    take_sample();
+    throw;
+  }
+  std::string& csv = run.outcome.sample_csv;
+  if (csv.empty()) csv = sample_csv_heads();
+  csv += sample_csv_lines(run.options.usage.program, sizes_text(run.options), row.result,
+                          take_sample());
+  row.result.verdict = Verdict::sampled;
+  row.result.message = "a few of its blocks ran";
+}
+
 /// Times or counts a right result, and keeps it where it is to be written.
 void measure(const Run& run, Launched::State& row) {
   keep_profiles(run, std::move(row.profiles), row.asked, row.result);
@@ -266,6 +287,11 @@ Launched launch_row(const Row& row, Role role, const Run& run) {
     std::unique_ptr<Launched::State> state;
     attempt(run, result, [&] {
       state = std::make_unique<Launched::State>(row, result, shape);
+      if (!run.options.run.sample_csv_path.empty()) {
+        sample(run, *state);
+        result = state->result;
+        return;
+      }
       launch_and_fetch(run, *state);
       result = state->result;
       if (state->got.empty()) {  // nothing to compare

@@ -42,7 +42,7 @@ struct Row {
   bool is_stage = false;  // indented in the table; no "of vendor"; not what --output writes
 };
 
-enum class Verdict { ok, wrong, failed, refused, skipped };
+enum class Verdict { ok, wrong, failed, refused, skipped, sampled };
 
 struct Result {
   std::string name;
@@ -89,6 +89,7 @@ struct RunOutcome {
   Tensor output;            // for --output: the last right result of a step
   std::string output_step;  // and that step
   std::string profile_csv;  // for --profile-csv
+  std::string sample_csv;   // for --sample-csv
   TakenTrace trace;         // for --trace
   bool is_long = false;     // so that progress is told
   std::map<std::string, std::string> refusals;  // steps that were asked, and why they cannot; or ""

@@ -173,6 +173,7 @@ void Table::State::write_files() const {
   const RunOptions& run = options.run;
   if (!run.trace_path.empty()) write_trace();
   if (!run.profile_csv_path.empty()) write_file(run.profile_csv_path, outcome.profile_csv);
+  if (!run.sample_csv_path.empty()) write_file(run.sample_csv_path, outcome.sample_csv);
   if (!run.csv_path.empty())
     write_file(run.csv_path, csv_text(outcome.results, options.usage.program, problem));
   if (run.output_path.empty()) return;
@@ -200,7 +201,8 @@ int Table::finish() {
   state_->is_finished = true;
   for (const Result& result : state_->outcome.results)
     if (result.number > 0) {
-      const bool was_run = was_checked(result) || result.verdict == Verdict::failed;
+      const bool was_run = was_checked(result) || result.verdict == Verdict::failed ||
+                           result.verdict == Verdict::sampled;
       state_->outcome.refusals[result.name] = was_run ? "" : result.message;
     }
   require_one_accepts();

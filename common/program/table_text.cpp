@@ -78,6 +78,8 @@ const char* verdict_text(Verdict verdict) {
       return "FAILED";
     case Verdict::refused:
       return "refused";
+    case Verdict::sampled:
+      return "sampled";
     case Verdict::skipped:
       return "skipped";
   }

@@ -190,8 +190,9 @@ std::string trace_text(const TraceHead& head, const LaunchTrace& trace) {
 }
 
 std::string words_of_trace(const std::vector<std::string>& words) {
-  const std::set<std::string> dropped = {"--trace",  "--trace-kernel", "--kernel",     "--seed",
-                                         "--output", "--csv",          "--profile-csv"};
+  const std::set<std::string> dropped = {"--trace",       "--trace-kernel", "--kernel",
+                                         "--seed",        "--output",       "--csv",
+                                         "--profile-csv", "--sample-csv"};
   std::string text;
   for (size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i];

@@ -12,7 +12,8 @@ namespace simulator {
 
 // ---- A worker's traces
 
-void Trace::begin_block(int threads, Recorder* recorder) {
+void Trace::begin_block(int threads, Recorder* recorder, bool sampled) {
+  sampled_ = sampled;
   recorder_ = recorder;
   stored_.bytes = 0;
   partial_.clear();
@@ -108,7 +109,9 @@ void Trace::walk(int warp) {
       request.address[lane] = next[lane]++->address;
     }
     if (recorder_ && step.access != Access::none) record(warp, step, request, taken);
-    if (step.access != Access::none && step.access != Access::warp_operation) count(step, request);
+    if (step.access != Access::none && step.access != Access::warp_operation)
+      count(warp, step, request);
+    if (sampled_ && step.access == Access::none) enter(step.instruction);
   }
   for (size_t lane = 0; lane < lanes; ++lane) {
     threads_[first + lane].trace.clear();
@@ -137,8 +140,31 @@ void Trace::record(int warp, const Event& step, const WarpRequest& request,
     recorder_->request(warp, step.instruction, step.access, request, stored);
 }
 
-void Trace::count(const Event& event, const WarpRequest& request) {
+void Trace::enter(uint32_t block) {
+  const auto [known, is_new] = arithmetic_.try_emplace(block);
+  FloatOperations& here = known->second;
+  if (is_new) here = float_operations(block);
+  ++profiled_.steps;
+  profiled_.arithmetic.products += std::max(here.multiply, here.add) + here.compare;
+  profiled_.arithmetic.divisions += here.divide;
+  profiled_.arithmetic.functions += here.function;
+}
+
+void Trace::touch(int warp, const Event& event, const WarpRequest& request) {
+  Footprint& footprint = profiled_.footprint;
+  if (event.access == Access::load || event.access == Access::part_copy_from)
+    footprint.load(warp, request);
+  else if (event.access == Access::copy_from)
+    footprint.load_past_l1(request);
+  else if (event.access == Access::store || event.access == Access::atomic)
+    footprint.store(request);
+  else if (event.access == Access::shared_load)
+    profiled_.merged.load(warp, event.instruction, request);
+}
+
+void Trace::count(int warp, const Event& event, const WarpRequest& request) {
   if (event.access == Access::part_copy_to) return;
+  if (sampled_) touch(warp, event, request);
   const bool is_copy = event.access == Access::copy_from || event.access == Access::copy_to ||
                        event.access == Access::part_copy_from;
   tutorial::Traffic& traffic =
@@ -202,14 +228,6 @@ tutorial::Traffic& part(tutorial::Counts& counts, Access access) {
   }
 }
 
-tutorial::Counts total(const Profiled& profiled) {
-  tutorial::Counts sum;
-  sum.async_copies = profiled.async_copies;
-  for (const auto& [key, traffic] : profiled.instructions) part(sum, key.first) += traffic;
-  for (const auto& [place, counts] : profiled.places) sum += counts;
-  return sum;
-}
-
 std::vector<tutorial::ProfiledLine> by_line(const Profiled& profiled) {
   std::vector<const void*> instructions;
   for (const auto& [key, traffic] : profiled.instructions)
@@ -228,6 +246,14 @@ std::vector<tutorial::ProfiledLine> by_line(const Profiled& profiled) {
 }
 
 }  // namespace
+
+tutorial::Counts total(const Profiled& profiled) {
+  tutorial::Counts sum;
+  sum.async_copies = profiled.async_copies;
+  for (const auto& [key, traffic] : profiled.instructions) part(sum, key.first) += traffic;
+  for (const auto& [place, counts] : profiled.places) sum += counts;
+  return sum;
+}
 
 bool profiling() {
   return wanted;

@@ -12,10 +12,14 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "common/backend/profile.hpp"
+#include "common/simulator/count/float_operations.hpp"
+#include "common/simulator/count/footprint.hpp"
+#include "common/simulator/count/merged_loads.hpp"
 #include "common/simulator/count/recorder.hpp"
 #include "common/simulator/count/warp_request.hpp"
 #include "device_functions.h"
@@ -42,14 +46,23 @@ enum class Access : uint8_t {
 /// What the instructions of a kernel did, and its barriers and warp operations by file and line.
 struct Profiled {
   int64_t blocks = 0, threads = 0, async_copies = 0;
+  // Only where a sample of the blocks runs (sample.hpp):
+  int64_t steps = 0;  // basic blocks that warps entered
+  tutorial::FloatWork arithmetic;
+  int64_t by_warps = 0, by_warpgroups = 0;  // multiply-adds of tensor cores, as in SampledLaunch
+  Footprint footprint;
+  MergedLoads merged;
   std::map<std::pair<Access, uint32_t>, tutorial::Traffic> instructions;
   std::map<std::pair<std::string, int>, tutorial::Counts> places;
 };
 
+/// All of it together.
+tutorial::Counts total(const Profiled& profiled);
+
 /// What the threads of a worker's block did since they last met, and what came of it.
 class Trace {
  public:
-  void begin_block(int threads, Recorder* recorder);
+  void begin_block(int threads, Recorder* recorder, bool sampled);
 
   // What the running thread does.
   void enter_function(int thread) { ++threads_[static_cast<size_t>(thread)].depth; }
@@ -72,6 +85,18 @@ class Trace {
     traffic.lanes += 32;
     traffic.bytes += bytes;
     traffic.sectors += sectors;
+  }
+  /// Of a tile: a row of it in global memory.
+  void tile_row_touched(uintptr_t begin, uintptr_t end, bool is_store) {
+    if (!sampled_) return;
+    if (is_store)
+      profiled_.footprint.store(begin, end);
+    else
+      profiled_.footprint.load_past_l1(begin, end);
+  }
+  /// Tensor cores: `multiply_adds`, as many of 16-bit numbers as would take as long.
+  void multiplied(int64_t multiply_adds, bool by_warpgroup) {
+    (by_warpgroup ? profiled_.by_warpgroups : profiled_.by_warps) += multiply_adds;
   }
   void async_copy_begun() { ++profiled_.async_copies; }
   /// The running thread is about to stop: what it stored last can be read.
@@ -116,13 +141,17 @@ class Trace {
   void walk(int warp);
   void record(int warp, const Event& step, const WarpRequest& request,
               std::array<size_t, 32>& taken);
-  void count(const Event& event, const WarpRequest& request);
+  void count(int warp, const Event& event, const WarpRequest& request);
+  void enter(uint32_t block);
+  void touch(int warp, const Event& event, const WarpRequest& request);
 
   std::vector<Thread> threads_;
   WarpRequest copied_from_;                // of the copies whose copy_to comes next
   std::vector<std::vector<Event>> spare_;  // of finished threads, kept for their memory
   Profiled profiled_;
 
+  bool sampled_ = false;
+  std::unordered_map<uint32_t, FloatOperations> arithmetic_;  // of a basic block
   Recorder* recorder_ = nullptr;
   Stored stored_{};
   std::vector<WarpOperation> partial_;  // of this block; no lanes: recorded

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "common/simulator/count/sample.hpp"
+
 constinit thread_local uint3 threadIdx{};
 constinit thread_local uint3 blockIdx{};
 constinit thread_local dim3 blockDim{};
@@ -117,8 +119,8 @@ void Worker::begin_block(const Grid& grid, uint3 block) {
   async_copies->begin_block();
   if (hopper->used) hopper->begin_block();
   hopper->used = false;
-  trace = profiling() || grid.recorder ? &own_trace_ : nullptr;
-  if (trace) trace->begin_block(thread_count_, grid.recorder);
+  trace = profiling() || grid.recorder || sampling() ? &own_trace_ : nullptr;
+  if (trace) trace->begin_block(thread_count_, grid.recorder, sampling());
   if (grid.recorder) grid.recorder->begin_block(block_number());
 }
 

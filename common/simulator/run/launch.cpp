@@ -6,8 +6,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "common/backend/backend.hpp"
+#include "common/simulator/count/sample.hpp"
 #include "common/simulator/device/device.hpp"
 #include "common/simulator/device/plan.hpp"
 #include "common/simulator/device/report.hpp"
@@ -96,6 +98,11 @@ class Pool {
     grid_ = &grid;
     cluster_blocks_ = count(grid.launch.cluster);
     blocks_ = count(grid.launch.grid) / cluster_blocks_;
+    chosen_.clear();
+    if (sampling()) {
+      chosen_ = begin_sampled_launch(grid.launch);
+      blocks_ = static_cast<int64_t>(chosen_.size());
+    }
     order_ = BlockOrder(grid.order, blocks_);
     next_block_ = 0;
     error_ = cudaSuccess;
@@ -138,7 +145,7 @@ class Pool {
     if (number < workers_of(*grid_)) run_blocks(worker);
     if (worker.trace) {
       for (const Profiled& profiled : worker.take_profiles())  // also where only a recorder wants
-        if (profiling() && profiled.blocks > 0 && !was_in_other_clusters(*grid_))
+        if (profiling() && chosen_.empty() && profiled.blocks > 0 && !was_in_other_clusters(*grid_))
           add_profile(grid_->launch.kernel, grid_->launch.address, grid_->operation->number,
                       profiled);
     }
@@ -162,7 +169,8 @@ class Pool {
     const dim3 size = {grid_->launch.grid.x / cluster.x, grid_->launch.grid.y / cluster.y,
                        grid_->launch.grid.z / cluster.z};  // in clusters
     for (int64_t i; (i = next_block_.fetch_add(1)) < blocks_;) {
-      const int64_t b = order_(i);
+      const int64_t turn = order_(i);
+      const int64_t b = chosen_.empty() ? turn : chosen_[static_cast<size_t>(turn)].number;
       const uint3 first = {cluster.x * static_cast<unsigned>(b % size.x),
                            cluster.y * static_cast<unsigned>(b / size.x % size.y),
                            cluster.z * static_cast<unsigned>(b / (int64_t{size.x} * size.y))};
@@ -171,6 +179,8 @@ class Pool {
           worker.run_cluster(*grid_, first);
         else
           worker.run_block(*grid_, first);
+        if (!chosen_.empty())
+          add_to_sample(chosen_[static_cast<size_t>(turn)], worker.take_profiles());
       } catch (const Fault& fault) {
         worker.progress.go_on();
         const std::lock_guard lock(mutex_);
@@ -195,6 +205,7 @@ class Pool {
   int64_t blocks_ = 0;          // or clusters, of
   int64_t cluster_blocks_ = 1;  // blocks
   BlockOrder order_{0, 0};
+  std::vector<Chosen> chosen_;  // where only a sample runs
   std::atomic<int64_t> next_block_ = 0;
   int busy_ = 0;  // workers
   cudaError_t error_ = cudaSuccess;
@@ -288,6 +299,7 @@ Outcome run(Grid& grid) {
   const CrashGuard guard(on_crash);
   grid.recorder = begin_recording(grid.launch);
   Outcome outcome = pool().run(grid);
+  if (sampling()) was_in_other_clusters(grid) ? forget_sampled_launch() : end_sampled_launch();
   if (was_in_other_clusters(grid))
     forget_recording(grid.launch);
   else if (grid.recorder)

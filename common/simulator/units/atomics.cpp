@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "common/simulator/check/checks.hpp"
+#include "common/simulator/count/sample.hpp"
 #include "common/simulator/count/trace.hpp"
 #include "common/simulator/device/running_block.hpp"
 #include "cuda_bf16.h"
@@ -49,6 +50,11 @@ T update(T* address, const void* instruction, Update update) {
   return old;
 }
 
+/// Of a counter in global memory, where only a sample of the blocks runs.
+int64_t tickets(const void* address) {
+  return simulator::is_device_address(address) ? simulator::tickets_of_one() : 1;
+}
+
 template <class T>
 T compare_and_swap(T* address, T compare, T value, const void* instruction) {
   count(address, sizeof(T), instruction);
@@ -58,10 +64,10 @@ T compare_and_swap(T* address, T compare, T value, const void* instruction) {
 
 }  // namespace
 
-#define ATOMIC_SCOPE(name, type, expression)                         \
-  type name(type* address, type value) {                             \
-    return update(address, __builtin_return_address(0),              \
-                  [value](type old) -> type { return expression; }); \
+#define ATOMIC_SCOPE(name, type, expression)                     \
+  type name(type* address, type value) {                         \
+    return update(address, __builtin_return_address(0),          \
+                  [&](type old) -> type { return expression; }); \
   }
 #define ATOMIC(name, type, expression)         \
   ATOMIC_SCOPE(name, type, expression)         \
@@ -72,7 +78,7 @@ T compare_and_swap(T* address, T compare, T value, const void* instruction) {
   ATOMIC(name, unsigned int, expression)  \
   ATOMIC(name, unsigned long long, expression)
 
-ATOMIC_INTEGERS(atomicAdd, old + value)
+ATOMIC_INTEGERS(atomicAdd, old + value * static_cast<decltype(value)>(tickets(address)))
 ATOMIC(atomicAdd, float, old + value)
 ATOMIC(atomicAdd, double, old + value)
 ATOMIC_SCOPE(atomicAdd, __half, old + value)

@@ -105,6 +105,7 @@ template <class Element>
 void multiply(RunningBlock& running, const MatrixParts& parts) {
   constexpr int PER = Element::kInRegister, REGISTERS = Element::kRegisters;
   constexpr int HALF = 4 * PER, K = HALF * REGISTERS;
+  if (running.trace) running.trace->multiplied(16 * 8 * K * (PER == 1 ? 2 : 1), false);
   double a[16][K], b[K][8], c[16][8];
   for (int lane = 0; lane < 32; ++lane) {
     const auto* part = static_cast<const Mma*>(parts[static_cast<size_t>(lane)]);

@@ -105,6 +105,7 @@ void TileCopies::count(const Tile& tile, bool is_store) {
   for_each_row(tile.map, tile.at, [&](int64_t, int64_t, int64_t columns, uintptr_t from) {
     if (columns == 0) return;
     const uintptr_t end = from + static_cast<uintptr_t>(columns * tile.map.element);
+    running_.trace->tile_row_touched(from, end, is_store);
     bytes += static_cast<int64_t>(end - from);
     sectors += static_cast<int64_t>((end + 31) / 32 - from / 32);
   });

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/simulator/check/checks.hpp"
+#include "common/simulator/count/trace.hpp"
 #include "common/simulator/device/running_block.hpp"
 #include "common/simulator/units/hopper.hpp"
 #include "common/simulator/units/tensor_map.hpp"
@@ -318,6 +319,7 @@ void Products::make_one(int number) {
       *reinterpret_cast<Eight*>(D + m * columns + n) += sum;
     }
   each_sum([](float& value, float d) { value = d; });
+  if (running_.trace) running_.trace->multiplied(int64_t{kRows} * kDepth * columns, true);
 
   operands_read(number, operands, false);
   if (running_.checks)

@@ -209,6 +209,8 @@ void multiply(RunningBlock& running, const MatrixParts& parts) {
   gather(parts, c, [](const Product& part) -> const Fragment& { return part.c; });
   const auto* any = static_cast<const Product*>(
       *std::find_if(parts.begin(), parts.end(), [](void* part) { return part != nullptr; }));
+  if (running.trace)
+    running.trace->multiplied(int64_t{any->d.rows} * any->a.columns * any->d.columns, false);
   for (int row = 0; row < any->d.rows; ++row)
     for (int k = 0; k < any->a.columns; ++k)
       for (int column = 0; column < any->d.columns; ++column)

@@ -134,6 +134,7 @@ TEST_CASE("Bad options are refused with one sentence", "[chapter]") {
       Bad{{"--output", ""}, {"--output \"\" names no file"}},
       Bad{{"--csv", ""}, {"--csv \"\" names no file"}},
       Bad{{"--profile-csv", ""}, {"--profile-csv \"\" names no file"}},
+      Bad{{"--sample-csv", ""}, {"--sample-csv \"\" names no file"}},
       Bad{{"--input", "a=/no/such/file.npy"}, {"/no/such/file.npy"}},
       Bad{{"--output", "/no/such/folder/c.npy"}, {"/no/such/folder"}},
       Bad{{"--csv", "/no/such/folder/c.csv"}, {"/no/such/folder"}},

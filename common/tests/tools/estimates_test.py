@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""estimates.py and its model: counts are continued right, each term is that of its unit, and the errors stay what they are."""
+import sys
+import unittest
+
+from scratch import PROJECT
+
+sys.path[:0] = map(str, (PROJECT / "common/tools").glob("**/"))
+import estimate_model as model  # noqa: E402
+import estimates  # noqa: E402
+
+
+def launch(**counts):
+    """Blocks of 256 threads that do nothing but this."""
+    names = ("blocks grid_x grid_y grid_z threads cluster shared_bytes sampled steps products divisions functions by_warps "
+             "by_warpgroups merged_loads merged_passes lines longest past_l1 missed_l1_2k missed_l1_8k missed_l1_32k "
+             "load_requests load_sectors load_bytes store_requests store_sectors atomic_requests atomic_sectors "
+             "shared_load_requests shared_load_passes shared_load_bytes shared_store_requests shared_store_passes "
+             "shared_atomic_passes async_copies barriers warp_operations").split()
+    usual = {"blocks": 1320, "grid_x": 1320, "grid_y": 1, "grid_z": 1, "threads": 256, "cluster": 1, "sampled": 4}
+    row = dict.fromkeys(names, 0) | usual | {"kernel": "of a learner", "touched": ""} | counts
+    return model.Launch({name: str(value) for name, value in row.items()})
+
+
+class Model(unittest.TestCase):
+    def terms(self, **counts):
+        return model.terms(launch(**counts), model.FITTED)
+
+    def test_each_unit_has_its_own_term(self):
+        for term, counts in {"DRAM": {"touched": "4.25e9:100000:0:0:0:0"}, "L1": {"merged_passes": 1e10},
+                             "issue": {"products": 1e10}, "special": {"functions": 1e9},
+                             "tensor": {"by_warpgroups": 1e13}, "L2": {"past_l1": 1e10},
+                             "latency": {"barriers": 1e8}}.items():
+            with self.subTest(term):
+                found = self.terms(**counts)
+                if term == "special":
+                    del found["issue"]  # each function is some instructions, too
+                self.assertEqual(max(found, key=found.get), term)
+
+    def test_bytes_of_dram_take_what_a_copy_takes(self):
+        found = self.terms(touched=f"{4.25e9}:{4.25e9 / 32 / 1320}:0:0:0:0")["DRAM"]
+        self.assertAlmostEqual(found, 1000, delta=1)  # 4.25 GB at 4.25 TB/s
+
+    def test_what_neighbours_share_is_loaded_once(self):
+        self.assertEqual(model.in_box((0, 10, 0, 1, 0, 0), (8, 4, 1)), 40)  # a row of A, by y alone
+        self.assertEqual(model.in_box((0, 10, 0, 0, 0, 0), (8, 4, 1)), 320)
+        self.assertEqual(model.in_box((320, 10, 0, 0, 0, 0), (8, 4, 1)), 10)  # the allocation has no more
+
+    def test_the_busiest_multiprocessor_counts(self):
+        even, one_more = self.terms(products=1e9)["issue"], self.terms(products=1e9, blocks=133)["issue"]
+        self.assertAlmostEqual(one_more / even, 2 * 132 / 133)
+
+    def test_a_sector_alone_costs_as_much_as_two(self):
+        scattered = self.terms(load_sectors=1e9, lines=1e9, missed_l1_2k=1e9, missed_l1_8k=1e9, missed_l1_32k=1e9)
+        together = self.terms(load_sectors=1e9, lines=2.5e8, missed_l1_2k=1e9, missed_l1_8k=1e9, missed_l1_32k=1e9)
+        self.assertAlmostEqual(scattered["L2"] / together["L2"], 2)
+
+    def test_launches_follow_one_another(self):
+        one = model.estimate([launch(products=1e9)]).us
+        two = model.estimate(2 * [launch(products=1e9)])
+        self.assertAlmostEqual(two.us, 2 * one - model.LAUNCH_US + model.NEXT_LAUNCH_US)
+        self.assertEqual(two.bound, "issue")
+
+
+class Recorded(unittest.TestCase):
+    def test_counts_are_continued_linearly(self):
+        rows = [{"step": "a", "kernel": "k", "lines": f"{lines}", "touched": f"{64 * lines}:{lines}:5:1:0:0 "}
+                for lines in (10 + 256, 10 + 512)]
+        found, = estimates.continued(4096, [[rows[0]], [rows[1]]])
+        self.assertEqual(float(found["lines"]), 10 + 4096)
+        self.assertEqual(found["touched"], f"{64 * 4106}:4106:5:1:0:0")
+
+    def test_order_and_tau(self):
+        self.assertEqual(estimates.tau([(1, 10), (2, 20), (3, 15)]), 1 / 3)
+
+    def test_the_errors_are_those_that_were_found(self):
+        """Of all recorded steps, with the constants of the model; study tells more."""
+        found = [(step, model.estimate(step.launches).us) for step in estimates.steps()]
+        errors = sorted(abs(us / step.us - 1) for step, us in found)
+        self.assertGreater(len(found), 240)
+        self.assertLess(errors[len(errors) // 2], 0.15)
+        self.assertLess(errors[int(0.9 * len(errors))], 0.45)
+        self.assertGreater(estimates.tau([(step.us, us) for step, us in found]), 0.88)
+        ordered, right, count = estimates.order(found, estimates.IN_RANGE)
+        self.assertGreater(right / ordered, 0.95)
+        self.assertGreater(ordered / count, 0.4)
+
+
+if __name__ == "__main__":
+    unittest.main()

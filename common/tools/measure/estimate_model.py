@@ -1,0 +1,160 @@
+"""How long an H200 takes for a launch, from what the simulator counts: a roofline with more roofs, and with latency.
+
+Each term is the time that one unit of the GPU is busy with the launch, if nothing else holds it up. They overlap, though not
+wholly: the time is (sum of term^power)^(1/power), and the largest term is the bound. Terms of a multiprocessor count the one
+that has most blocks to do. What is known of the device stands first; the five numbers that are fitted, in FITTED.
+"""
+import collections
+import functools
+import math
+import re
+
+import project
+
+# ---- The device. Cycles are those of 1.98 GHz.
+MULTIPROCESSORS, GHZ, SCHEDULERS = 132, 1.98, 4
+REGISTERS, SHARED, WARPS, BLOCKS = 65536, 233472, 64, 32  # that a multiprocessor has room for
+L1 = 256 * 1024    # bytes of a multiprocessor, shared memory among them
+DRAM = 4.25e12     # bytes a second of a copy: docs/results/NVIDIA_H200/device.csv
+L2_LOADS = 10e12   # by hand: 02/hopper's ring takes 8.7 TB/s by ncu's count of sectors, and L2 is not its bound
+L2_STORES = 3.75e12  # by hand, so that 03's first product, 32 sectors a store, is bound by it
+L2_BYTES = 30e6    # by hand: of 50 MB, as what multiprocessors of both halves read is kept in each
+GLOBAL, SHARED_LOAD, SHUFFLE, FMA = 667, 23, 26, 4.13  # cycles of latency: docs/results/NVIDIA_H200/latencies.csv
+BARRIER = 40       # by hand
+TENSOR = 2048      # multiply-adds of bf16 in a cycle of a multiprocessor: the data sheet's 989 TFLOP/s at 1.83 GHz
+TENSOR_CLOCK = 1455 / 1980  # of the clock, where tensor cores draw all the power there is: device.csv
+MMA = 0.62         # of what wgmma reaches, by mma: Luo et al., arXiv 2402.13499
+SPECIAL = 8        # cycles of a scheduler for 32 exponential functions: 4 lanes at a time
+GLOBAL_PASSES = 2  # of L1 for a request of 32 addresses, if it touches no more lines
+DIVISION, FUNCTION = 12, 10  # instructions of one, without fast mathematics: from those that ncu counts of chapter 04's steps
+LAUNCH_US, NEXT_LAUNCH_US = 2.5, 1.2  # of a launch between two events; of one that follows another
+
+Constants = collections.namedtuple("Constants", "issue address power loads_ahead shared_ahead")
+FITTED = Constants(
+    issue=0.75,       # instructions that a scheduler issues a cycle, without those that no count sees (loops, indices)
+    address=4,        # such instructions for each request of global memory
+    power=4,
+    loads_ahead=4,    # loads of global memory that a warp has under way at a time
+    shared_ahead=4)   # … and of shared memory
+TRIED = Constants(issue=[.6, .65, .7, .75, .8, .85, .9], address=[2, 4, 6, 8, 10], power=[2, 3, 4, 6],
+                  loads_ahead=[2, 3, 4, 6, 8], shared_ahead=[4, 8, 16, 32])
+
+
+@functools.lru_cache
+def recorded_registers():
+    """By kernel, and by its name without template arguments, which a launch may deduce."""
+    found = {}
+    for row in project.read_csv(project.ROOT / "docs/results/registers.csv"):
+        if row["sm_90a"]:
+            registers = int(row["sm_90a"].split("/")[0])
+            found.setdefault(row["kernel"], registers)
+            found.setdefault(re.sub("<.*", "", row["kernel"].replace("(anonymous namespace)", "")), registers)
+    return found
+
+
+class Launch:
+    """A line of samples.csv, with numbers."""
+
+    def __init__(self, row):
+        self.kernel = row["kernel"]
+        for name, value in row.items():
+            if name not in ("chapter", "options", "step", "kernel", "touched"):
+                setattr(self, name, float(value or 0))
+        self.touched = [tuple(map(float, one.split(":"))) for one in row["touched"].split()]
+        known = recorded_registers()
+        plain = re.sub("<.*", "", self.kernel.replace("(anonymous namespace)", ""))
+        self.registers = known.get(self.kernel) or known.get(plain) or 64
+        self.warps = math.ceil(self.threads / 32)
+        of_warp = math.ceil(self.registers * 32 / 256) * 256
+        self.resident = max(1, min(BLOCKS, WARPS // self.warps, REGISTERS // of_warp // self.warps,
+                                   int(SHARED // (self.shared_bytes + 1024))))
+
+
+def l1_misses(launch):
+    """Sectors that loads fetch from L2. Each warp has its share of what shared memory leaves of L1."""
+    share = max(0, L1 - launch.resident * (launch.shared_bytes + 1024)) / (launch.resident * launch.warps)
+    known = [(2048, launch.missed_l1_2k), (8192, launch.missed_l1_8k), (32768, launch.missed_l1_32k)]
+    for (small, more), (large, fewer) in zip(known, known[1:]):
+        if share <= large:
+            part = max(0, math.log(share / small) / math.log(large / small)) if share > 0 else 0
+            return more + (fewer - more) * part
+    return known[-1][1]
+
+
+def in_box(touched, box):
+    """Different sectors that the blocks of a box of the grid load from one allocation."""
+    allocated, loaded, _, *shared = touched
+    for extent, same in zip(box, shared):
+        loaded *= 1 + (extent - 1) * (1 - same)
+    return min(loaded, allocated / 32) if allocated else loaded
+
+
+def dram_bytes(launch):
+    """All that is touched, once; and what L2 has no room for, once more with each wave of blocks."""
+    grid = [launch.grid_x, launch.grid_y, launch.grid_z]
+    grid[0 if grid[0] % launch.cluster == 0 else 1] /= launch.cluster
+    blocks, at_once = launch.blocks / launch.cluster, MULTIPROCESSORS * launch.resident / launch.cluster
+    wave = []
+    for extent in grid:
+        wave.append(min(extent, max(1, at_once / math.prod(wave))))
+    waves = max(1, blocks / math.prod(wave))
+    once = sum(in_box(one, grid) for one in launch.touched)
+    each_wave = waves * sum(in_box(one, wave) for one in launch.touched)
+    stored = sum(min(one[2] * blocks, one[0] / 32) if one[0] else one[2] * blocks for one in launch.touched)
+    lost = max(0, 1 - L2_BYTES / (32 * once)) if once else 0
+    return 32 * (once + max(0, each_wave - once) * lost + stored)
+
+
+def terms(launch, constants):
+    """Microseconds that each unit is busy."""
+    blocks = launch.blocks
+    most = math.ceil(blocks / MULTIPROCESSORS) / blocks  # of all work, by the busiest multiprocessor
+
+    def us(cycles):  # of what all blocks need, of one unit of each multiprocessor
+        return cycles * most / GHZ / 1e3
+
+    uses_tensor = launch.by_warps > 0
+    shared_loads, shared_passes = launch.merged_loads, launch.merged_passes
+    if uses_tensor:  # ldmatrix is not among those; one of four matrices counts as up to four requests
+        shared_loads = max(shared_loads, launch.shared_load_requests / 2)
+        shared_passes = max(shared_passes, launch.shared_load_passes)
+    warp_operations = 0 if uses_tensor else launch.warp_operations  # mma is among them
+    requests = launch.load_requests + launch.store_requests
+    copies = launch.async_copies / 32
+    instructions = (launch.products + DIVISION * launch.divisions + FUNCTION * launch.functions + shared_loads +
+                    launch.shared_store_requests + (requests + launch.atomic_requests + copies) * (1 + constants.address) +
+                    2 * warp_operations + launch.by_warps / 2048)
+    # A sector that comes alone from its line costs L2 as much as two.
+    alone = max(1, min(2, 2 * launch.lines / max(1, launch.load_sectors + launch.store_sectors)))
+    loaded = l1_misses(launch) * alone + launch.past_l1
+
+    warps = launch.warps * blocks
+    loads, phases = launch.load_requests / warps, launch.barriers / blocks / 2  # load, barrier, use, barrier
+    chain = (max(loads / constants.loads_ahead, min(loads, phases)) * GLOBAL +
+             shared_loads / warps * SHARED_LOAD / constants.shared_ahead + launch.barriers / blocks * BARRIER +
+             launch.products / warps * FMA / 4 + warp_operations / warps * SHUFFLE +
+             GLOBAL * (1 + (launch.store_requests > 0)))
+    return {
+        "DRAM": dram_bytes(launch) / DRAM * 1e6,
+        "L2": 32 * (loaded / L2_LOADS + (launch.store_sectors + launch.atomic_sectors) / L2_STORES) * 1e6,
+        "L1": us(shared_passes + launch.shared_store_passes + launch.shared_atomic_passes +
+                 max(launch.lines, GLOBAL_PASSES * requests)),
+        "issue": us(instructions / SCHEDULERS / constants.issue),
+        "special": us((launch.divisions + launch.functions) * SPECIAL / SCHEDULERS),
+        "tensor": us((launch.by_warps / MMA + launch.by_warpgroups) / TENSOR / TENSOR_CLOCK),
+        "latency": chain * max(1, blocks / (MULTIPROCESSORS * launch.resident)) / GHZ / 1e3,
+    }
+
+
+Estimate = collections.namedtuple("Estimate", "us bound terms")
+
+
+def estimate(launches, constants=FITTED):
+    """Of a step: its launches follow one another."""
+    all_terms = collections.Counter()
+    us = LAUNCH_US + NEXT_LAUNCH_US * (len(launches) - 1)
+    for launch in launches:
+        own = terms(launch, constants)
+        all_terms.update(own)
+        us += sum(term ** constants.power for term in own.values()) ** (1 / constants.power)
+    return Estimate(us, max(all_terms, key=all_terms.get), all_terms)

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""A GPU's time from what the simulator counts: a model, and how far it is from the truth.
+
+usage: common/tools/measure/estimates.py record [WORD]   samples the sizes of estimate_sizes.txt that contain WORD, from build/cpu
+                                                 (or BUILD), and keeps the counts in docs/results/samples.csv
+       common/tools/measure/estimates.py study [--rows]  the model's times beside those of times.csv, each chapter's with
+                                                 constants that were fitted without it; --rows: every step
+
+No GPU is needed. With --sample-csv a program runs a few blocks of each grid (common/simulator/README.md#a-sample), so a line
+of samples.csv is a launch at a GPU's size. The model itself is estimate_model.py.
+"""
+import collections
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.append(f"{sys.path[0]}/..")  # to project.py, which knows the other rooms
+import project
+import results
+import estimate_model as model
+
+SAMPLES = project.ROOT / "docs/results/samples.csv"
+SIZES = Path(__file__).with_name("estimate_sizes.txt")
+TEXTS = "chapter", "options", "step", "kernel", "touched"
+DEPTHS = 256, 512  # a product with a K of 2048 or more is sampled at these two, and continued
+BY_DEPTH = "02/few_rows", "02/any_shape"  # but for these, whose launchers choose by K
+IS_ONE_SPEED = 0.05  # two steps whose times differ by less have no order that could be right
+IN_RANGE = 1.2       # of two estimates whose ratio is less the ranges overlap: no order is given
+
+
+# ---- Recording
+
+def sampled(ladder, options):
+    """The lines of one run, as texts."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "sample.csv")
+        run = subprocess.run([project.built_program(ladder, "cpu"), *options, "--sample-csv", path], stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True)
+        if run.returncode != 0:
+            project.die(f"{ladder} {' '.join(options)} ended with {run.returncode}: {run.stdout[-400:]}")
+        return project.read_csv(path)
+
+
+def continued(depth, lines):
+    """What two runs at DEPTHS would count at this depth, if each count grows linearly."""
+    def linear(texts):
+        low, high = map(float, texts)
+        return f"{low + (high - low) * (depth - DEPTHS[0]) / (DEPTHS[1] - DEPTHS[0]):.8g}"
+
+    def touched(texts):  # allocated:loaded:stored, then what is shared, which does not grow
+        pairs = zip(*(text.split() for text in texts))
+        return " ".join(":".join([*map(linear, list(zip(low.split(":"), high.split(":")))[:3]), *high.split(":")[3:]])
+                        for low, high in pairs)
+
+    if [(a["step"], a["kernel"]) for a in lines[0]] != [(b["step"], b["kernel"]) for b in lines[1]]:
+        project.die("at the two depths different kernels are launched")
+    for low, high in zip(*lines):
+        yield {key: touched((low[key], high[key])) if key == "touched" else
+               high[key] if key in (*TEXTS, "program", "sizes") else linear((low[key], high[key])) for key in high}
+
+
+def sample(line):
+    ladder, _, text = line.partition(" ")
+    options = text.split()
+    depth = int(options[options.index("--k") + 1]) if ladder.startswith("02") else 0
+    if depth < 2048 or ladder in BY_DEPTH:
+        lines = sampled(ladder, options)
+    else:
+        at = options.index("--k") + 1
+        lines = list(continued(depth, [sampled(ladder, [*options[:at], str(one), *options[at + 1:]]) for one in DEPTHS]))
+    for one in lines:
+        values = {key: value if key in TEXTS else f"{float(value):.8g}" for key, value in one.items()
+                  if key not in ("program", "sizes", "flop", "bytes", "arithmetic")}
+        yield {"chapter": ladder, "options": text} | values
+
+
+def record(word):
+    rows = project.read_csv(SAMPLES) if SAMPLES.exists() else []
+    for line in SIZES.read_text().splitlines():
+        if word in line:
+            new = list(sample(line))
+            rows = results.merged(rows, new, "chapter", "options")
+            project.write_csv(SAMPLES, rows)
+            project.say(f"{line}: {len(new)} launches")
+
+
+# ---- Beside the truth
+
+class Step:
+    """A step at a size: what it launches, and how many microseconds it took."""
+
+    def __init__(self, row, launches):
+        self.ladder, self.options, self.name = row["chapter"], row["options"], row["step"]
+        self.us, self.flop, self.bytes = 1e3 * float(row["median_ms"]), float(row["flop"]), float(row["bytes"])
+        self.of_bound, self.launches = float(row["of_bound"] or 0), launches
+
+
+def steps():
+    launches = collections.defaultdict(list)
+    for row in project.read_csv(SAMPLES):
+        launches[row["chapter"], row["options"], row["step"]].append(model.Launch(row))
+    known = {}
+    for row in results.table("times"):
+        key = row["chapter"], row["options"], row["step"]
+        if row["kind"] in ("step", "stage") and row["median_ms"] and key in launches:
+            known[key] = Step(row, launches[key])
+    # Chapter 05's pipelines have the vendor's products in them, which nothing here counts.
+    return [step for step in known.values() if not (step.ladder == "05" and len(step.launches) > 1)]
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def tau(pairs):
+    """Kendall's: of all pairs of times that differ, those in the estimated order less those in the other."""
+    sum_, count = 0, 0
+    for i, (a, p) in enumerate(pairs):
+        for b, q in pairs[:i]:
+            if a != b:
+                count += 1
+                sum_ += (p > q and a > b) + (p < q and a < b) - (p > q and a < b) - (p < q and a > b)
+    return sum_ / count if count else math.nan
+
+
+def by_ladder(found):
+    ladders = collections.defaultdict(list)
+    for step, us in found:
+        ladders[step.ladder, step.options].append((step.us, us))
+    return ladders.values()
+
+
+def order(found, given):
+    """Of a step and the next, whose times differ: how many get an order, and in how many it is right."""
+    ordered = right = count = 0
+    for ladder in by_ladder(found):
+        for (a, p), (b, q) in zip(ladder, ladder[1:]):
+            if abs(a / b - 1) < IS_ONE_SPEED:
+                continue
+            count += 1
+            if max(p / q, q / p) >= given:
+                ordered += 1
+                right += (a > b) == (p > q)
+    return ordered, right, count
+
+
+def line(name, found):
+    errors = sorted(abs(us / step.us - 1) for step, us in found)
+    of_ladders = [tau(ladder) for ladder in by_ladder(found) if len(ladder) >= 5]
+    ordered, right, count = order(found, IN_RANGE)
+    _, all_right, _ = order(found, 1)
+    return (f"{name:24} {len(found):4} {100 * median(errors):5.0f} % {100 * errors[int(0.9 * len(errors))]:5.0f} % "
+            f"{tau([(step.us, us) for step, us in found]):6.2f} {median(of_ladders) if of_ladders else math.nan:7.2f} "
+            f"{100 * all_right / max(count, 1):6.0f} % of {count:3} {100 * right / max(ordered, 1):6.0f} % of {ordered:3}")
+
+
+def loss(rows, constants):
+    """Each chapter and part has one vote, however many sizes it has."""
+    errors = collections.defaultdict(list)
+    for step in rows:
+        errors[step.ladder].append(abs(math.log(model.estimate(step.launches, constants).us / step.us)))
+    return sum(median(one) + sum(one) / len(one) / 2 for one in errors.values()) / len(errors)
+
+
+def fitted(rows):
+    """From model.FITTED, one constant after another, twice: the best of those that are tried."""
+    best = model.FITTED
+    for name in 2 * list(model.TRIED._fields):
+        tried = [best] + [best._replace(**{name: value}) for value in getattr(model.TRIED, name)]
+        best = min(tried, key=lambda constants: loss(rows, constants))
+    return best
+
+
+def study(shows_rows):
+    rows = steps()
+    found = []
+    print(f"{'':24} rows median   90th    tau ladders  next step        where one is given")
+    for chapter in sorted({step.ladder[:2] for step in rows}):
+        constants = fitted([step for step in rows if step.ladder[:2] != chapter])
+        own = [(step, model.estimate(step.launches, constants).us) for step in rows if step.ladder[:2] == chapter]
+        found += own
+        print(line(f"{chapter}, not fitted on", own), " ", *(f"{value:g}" for value in constants))
+    print(line("all, each held out", found))
+    print(line("all, as model.FITTED", [(step, model.estimate(step.launches, model.FITTED).us) for step in rows]))
+    print(line("roofline", [(step, step.us * step.of_bound + model.LAUNCH_US) for step in rows if step.of_bound]))
+    print("fitted on all:", *(f"{name} {value:g}" for name, value in fitted(rows)._asdict().items()))
+    if shows_rows:
+        for step, us in found:
+            estimate = model.estimate(step.launches, model.FITTED)
+            print(f"{step.ladder:16} {step.options[:40]:40} {step.name:22} {step.us:10.1f} {us:10.1f} {us / step.us:5.2f} "
+                  f"{estimate.bound:9}", *(f"{name} {value:.0f}" for name, value in estimate.terms.items()))
+
+
+def main():
+    parser = project.arguments(__doc__)
+    parser.add_argument("what", choices=["record", "study"])
+    parser.add_argument("word", nargs="?", default="")
+    parser.add_argument("--rows", action="store_true")
+    options = parser.parse_args()
+    os.environ.setdefault("SIMULATOR_MEMORY", str(16 * 10**9))
+    record(options.word) if options.what == "record" else study(options.rows)
+
+
+if __name__ == "__main__":
+    main()
