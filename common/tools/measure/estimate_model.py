@@ -1,8 +1,8 @@
-"""How long an H200 takes for a launch, from what the simulator counts: a roofline with more roofs, and with latency.
+"""How long a GPU takes for a launch, from what the simulator counts: a roofline with more roofs, and with latency.
 
 Each term is the time that one unit of the GPU is busy with the launch, if nothing else holds it up. They overlap, though not
 wholly: the time is (sum of term^power)^(1/power), and the largest term is the bound. Terms of a multiprocessor count the one
-that has most blocks to do. What is known of the device stands first; the five numbers that are fitted, in FITTED.
+that has most blocks to do. What is known of devices stands first; the five numbers that are fitted, in FITTED.
 """
 import collections
 import functools
@@ -11,19 +11,31 @@ import re
 
 import project
 
-# ---- The device. Cycles are those of 1.98 GHz.
-MULTIPROCESSORS, GHZ, SCHEDULERS = 132, 1.98, 4
-REGISTERS, SHARED, WARPS, BLOCKS = 65536, 233472, 64, 32  # that a multiprocessor has room for
-L1 = 256 * 1024    # bytes of a multiprocessor, shared memory among them
-DRAM = 4.25e12     # bytes a second of a copy: docs/results/NVIDIA_H200/device.csv
-L2_LOADS = 10e12   # by hand: 02/hopper's ring takes 8.7 TB/s by ncu's count of sectors, and L2 is not its bound
-L2_STORES = 3.75e12  # by hand, so that 03's first product, 32 sectors a store, is bound by it
-L2_BYTES = 30e6    # by hand: of 50 MB, as what multiprocessors of both halves read is kept in each
+# ---- The devices. Of a multiprocessor: what it has room for, the bytes of L1 with shared memory, and in a cycle the fp32
+# multiply-adds and those of tensor cores in bf16.
+Device = collections.namedtuple("Device", "name capability multiprocessors ghz dram l2 shared l1 warps blocks fma tensor "
+                                          "tensor_clock mma")
+OF_PEAK = 4.25 / 4.8  # of the data sheet's bytes a second a copy reaches on an H200: docs/results/NVIDIA_H200/device.csv
+TENSOR_CLOCK = 1455 / 1980  # of the clock, where tensor cores draw all the power there is: device.csv
+MMA = 0.62  # of what wgmma reaches, by mma: Luo et al., arXiv 2402.13499
+# The H200 is the one that times were measured of. Of the others multiprocessors, boost clock, bandwidth, L2 and tensor cores
+# are those of NVIDIA's data sheets, the rest of the CUDA Programming Guide's table of compute capabilities. Nobody has
+# compared what comes out for them.
+DEVICES = {
+    "h200": Device("an H200", 90, 132, 1.98, 4.8e12 * OF_PEAK, 50e6, 233472, 256 * 1024, 64, 32, 128, 2048, TENSOR_CLOCK, MMA),
+    "h100": Device("an H100", 90, 132, 1.98, 3.35e12 * OF_PEAK, 50e6, 233472, 256 * 1024, 64, 32, 128, 2048, TENSOR_CLOCK, MMA),
+    "a100": Device("an A100", 80, 108, 1.41, 2.04e12 * OF_PEAK, 40e6, 167936, 192 * 1024, 64, 32, 64, 1024, 1, 1),
+    "4090": Device("an RTX 4090", 89, 128, 2.52, 1.01e12 * OF_PEAK, 72e6, 102400, 128 * 1024, 48, 24, 128, 256, 1, 1),
+    "t4": Device("a T4", 75, 40, 1.59, 0.32e12 * OF_PEAK, 4e6, 65536, 96 * 1024, 32, 16, 64, 512, 1, 1),
+}
+H200 = DEVICES["h200"]
+SCHEDULERS, REGISTERS = 4, 65536  # of a multiprocessor, on all of them
+# Bytes of L2 in a cycle of a multiprocessor. Loads by hand: 02/hopper's ring takes 8.7 TB/s by ncu's count of sectors, and L2
+# is not its bound. Stores by hand, so that 03's first product, 32 sectors a store, is bound by it.
+L2_LOADS, L2_STORES = 10e12 / 132 / 1.98e9, 3.75e12 / 132 / 1.98e9
+L2_PART = 0.6      # by hand: of its bytes, as what multiprocessors of both halves read is kept in each
 GLOBAL, SHARED_LOAD, SHUFFLE, FMA = 667, 23, 26, 4.13  # cycles of latency: docs/results/NVIDIA_H200/latencies.csv
 BARRIER = 40       # by hand
-TENSOR = 2048      # multiply-adds of bf16 in a cycle of a multiprocessor: the data sheet's 989 TFLOP/s at 1.83 GHz
-TENSOR_CLOCK = 1455 / 1980  # of the clock, where tensor cores draw all the power there is: device.csv
-MMA = 0.62         # of what wgmma reaches, by mma: Luo et al., arXiv 2402.13499
 SPECIAL = 8        # cycles of a scheduler for 32 exponential functions: 4 lanes at a time
 GLOBAL_PASSES = 2  # of L1 for a request of 32 addresses, if it touches no more lines
 DIVISION, FUNCTION = 12, 10  # instructions of one, without fast mathematics: from those that ncu counts of chapter 04's steps
@@ -41,12 +53,13 @@ TRIED = Constants(issue=[.6, .65, .7, .75, .8, .85, .9], address=[2, 4, 6, 8, 10
 
 
 @functools.lru_cache
-def recorded_registers():
+def recorded_registers(capability):
     """By kernel, and by its name without template arguments, which a launch may deduce."""
     found = {}
+    column = f"sm_{capability}" + "a" * (capability == 90)
     for row in project.read_csv(project.ROOT / "docs/results/registers.csv"):
-        if row["sm_90a"]:
-            registers = int(row["sm_90a"].split("/")[0])
+        if row[column]:
+            registers = int(row[column].split("/")[0])
             found.setdefault(row["kernel"], registers)
             found.setdefault(re.sub("<.*", "", row["kernel"].replace("(anonymous namespace)", "")), registers)
     return found
@@ -55,24 +68,25 @@ def recorded_registers():
 class Launch:
     """A line of samples.csv, with numbers."""
 
-    def __init__(self, row):
+    def __init__(self, row, device=H200):
+        self.device = device
         self.kernel = row["kernel"]
         for name, value in row.items():
             if name not in ("chapter", "options", "step", "kernel", "touched"):
                 setattr(self, name, float(value or 0))
         self.touched = [tuple(map(float, one.split(":"))) for one in row["touched"].split()]
-        known = recorded_registers()
+        known = recorded_registers(device.capability)
         plain = re.sub("<.*", "", self.kernel.replace("(anonymous namespace)", ""))
         self.registers = known.get(self.kernel) or known.get(plain) or 64
         self.warps = math.ceil(self.threads / 32)
         of_warp = math.ceil(self.registers * 32 / 256) * 256
-        self.resident = max(1, min(BLOCKS, WARPS // self.warps, REGISTERS // of_warp // self.warps,
-                                   int(SHARED // (self.shared_bytes + 1024))))
+        self.resident = max(1, min(device.blocks, device.warps // self.warps, REGISTERS // of_warp // self.warps,
+                                   int(device.shared // (self.shared_bytes + 1024))))
 
 
 def l1_misses(launch):
     """Sectors that loads fetch from L2. Each warp has its share of what shared memory leaves of L1."""
-    share = max(0, L1 - launch.resident * (launch.shared_bytes + 1024)) / (launch.resident * launch.warps)
+    share = max(0, launch.device.l1 - launch.resident * (launch.shared_bytes + 1024)) / (launch.resident * launch.warps)
     known = [(2048, launch.missed_l1_2k), (8192, launch.missed_l1_8k), (32768, launch.missed_l1_32k)]
     for (small, more), (large, fewer) in zip(known, known[1:]):
         if share <= large:
@@ -93,7 +107,7 @@ def dram_bytes(launch):
     """All that is touched, once; and what L2 has no room for, once more with each wave of blocks."""
     grid = [launch.grid_x, launch.grid_y, launch.grid_z]
     grid[0 if grid[0] % launch.cluster == 0 else 1] /= launch.cluster
-    blocks, at_once = launch.blocks / launch.cluster, MULTIPROCESSORS * launch.resident / launch.cluster
+    blocks, at_once = launch.blocks / launch.cluster, launch.device.multiprocessors * launch.resident / launch.cluster
     wave = []
     for extent in grid:
         wave.append(min(extent, max(1, at_once / math.prod(wave))))
@@ -101,17 +115,17 @@ def dram_bytes(launch):
     once = sum(in_box(one, grid) for one in launch.touched)
     each_wave = waves * sum(in_box(one, wave) for one in launch.touched)
     stored = sum(min(one[2] * blocks, one[0] / 32) if one[0] else one[2] * blocks for one in launch.touched)
-    lost = max(0, 1 - L2_BYTES / (32 * once)) if once else 0
+    lost = max(0, 1 - L2_PART * launch.device.l2 / (32 * once)) if once else 0
     return 32 * (once + max(0, each_wave - once) * lost + stored)
 
 
 def terms(launch, constants):
     """Microseconds that each unit is busy."""
-    blocks = launch.blocks
-    most = math.ceil(blocks / MULTIPROCESSORS) / blocks  # of all work, by the busiest multiprocessor
+    blocks, device = launch.blocks, launch.device
+    most = math.ceil(blocks / device.multiprocessors) / blocks  # of all work, by the busiest multiprocessor
 
     def us(cycles):  # of what all blocks need, of one unit of each multiprocessor
-        return cycles * most / GHZ / 1e3
+        return cycles * most / device.ghz / 1e3
 
     uses_tensor = launch.by_warps > 0
     shared_loads, shared_passes = launch.merged_loads, launch.merged_passes
@@ -134,15 +148,16 @@ def terms(launch, constants):
              shared_loads / warps * SHARED_LOAD / constants.shared_ahead + launch.barriers / blocks * BARRIER +
              launch.products / warps * FMA / 4 + warp_operations / warps * SHUFFLE +
              GLOBAL * (1 + (launch.store_requests > 0)))
+    of_l2 = device.multiprocessors * device.ghz * 1e3  # cycles a microsecond
     return {
-        "DRAM": dram_bytes(launch) / DRAM * 1e6,
-        "L2": 32 * (loaded / L2_LOADS + (launch.store_sectors + launch.atomic_sectors) / L2_STORES) * 1e6,
+        "DRAM": dram_bytes(launch) / device.dram * 1e6,
+        "L2": 32 * (loaded / L2_LOADS + (launch.store_sectors + launch.atomic_sectors) / L2_STORES) / of_l2,
         "L1": us(shared_passes + launch.shared_store_passes + launch.shared_atomic_passes +
                  max(launch.lines, GLOBAL_PASSES * requests)),
-        "issue": us(instructions / SCHEDULERS / constants.issue),
+        "issue": us(max(instructions / SCHEDULERS / constants.issue, launch.products / (device.fma / 32))),
         "special": us((launch.divisions + launch.functions) * SPECIAL / SCHEDULERS),
-        "tensor": us((launch.by_warps / MMA + launch.by_warpgroups) / TENSOR / TENSOR_CLOCK),
-        "latency": chain * max(1, blocks / (MULTIPROCESSORS * launch.resident)) / GHZ / 1e3,
+        "tensor": us((launch.by_warps / device.mma + launch.by_warpgroups) / device.tensor / device.tensor_clock),
+        "latency": chain * max(1, blocks / (device.multiprocessors * launch.resident)) / device.ghz / 1e3,
     }
 
 

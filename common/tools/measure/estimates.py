@@ -28,6 +28,7 @@ TEXTS = "chapter", "options", "step", "kernel", "touched"
 DEPTHS = 256, 512  # a product with a K of 2048 or more is sampled at these two, and continued
 BY_DEPTH = "02/few_rows", "02/any_shape"  # but for these, whose launchers choose by K
 IS_ONE_SPEED = 0.05  # two steps whose times differ by less have no order that could be right
+OFF_BY = 1.5         # the range of an estimate
 IN_RANGE = 1.2       # of two estimates whose ratio is less the ranges overlap: no order is given
 
 
@@ -40,7 +41,7 @@ def sampled(ladder, options):
         run = subprocess.run([project.built_program(ladder, "cpu"), *options, "--sample-csv", path], stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True)
         if run.returncode != 0:
-            project.die(f"{ladder} {' '.join(options)} ended with {run.returncode}: {run.stdout[-400:]}")
+            project.die(f"the program of {ladder} says: {run.stdout.strip().splitlines()[-1]}")
         return project.read_csv(path)
 
 
@@ -62,10 +63,10 @@ def continued(depth, lines):
                high[key] if key in (*TEXTS, "program", "sizes") else linear((low[key], high[key])) for key in high}
 
 
-def sample(line):
-    ladder, _, text = line.partition(" ")
-    options = text.split()
-    depth = int(options[options.index("--k") + 1]) if ladder.startswith("02") else 0
+def sample(ladder, options):
+    """The lines of samples.csv for a program with these options."""
+    text = dict(zip(options, options[1:])).get("--k", "")
+    depth = int(text) if ladder.startswith("02") and text.isdecimal() else 0
     if depth < 2048 or ladder in BY_DEPTH:
         lines = sampled(ladder, options)
     else:
@@ -74,14 +75,15 @@ def sample(line):
     for one in lines:
         values = {key: value if key in TEXTS else f"{float(value):.8g}" for key, value in one.items()
                   if key not in ("program", "sizes", "flop", "bytes", "arithmetic")}
-        yield {"chapter": ladder, "options": text} | values
+        yield {"chapter": ladder, "options": " ".join(options)} | values
 
 
 def record(word):
     rows = project.read_csv(SAMPLES) if SAMPLES.exists() else []
     for line in SIZES.read_text().splitlines():
         if word in line:
-            new = list(sample(line))
+            ladder, *options = line.split()
+            new = list(sample(ladder, options))
             rows = results.merged(rows, new, "chapter", "options")
             project.write_csv(SAMPLES, rows)
             project.say(f"{line}: {len(new)} launches")
@@ -147,22 +149,37 @@ def order(found, given):
     return ordered, right, count
 
 
+def errors(found):
+    return sorted(abs(us / step.us - 1) for step, us in found)
+
+
 def line(name, found):
-    errors = sorted(abs(us / step.us - 1) for step, us in found)
     of_ladders = [tau(ladder) for ladder in by_ladder(found) if len(ladder) >= 5]
     ordered, right, count = order(found, IN_RANGE)
     _, all_right, _ = order(found, 1)
-    return (f"{name:24} {len(found):4} {100 * median(errors):5.0f} % {100 * errors[int(0.9 * len(errors))]:5.0f} % "
+    return (f"{name:24} {len(found):4} {100 * median(errors(found)):5.0f} % {100 * errors(found)[int(0.9 * len(found))]:5.0f} % "
             f"{tau([(step.us, us) for step, us in found]):6.2f} {median(of_ladders) if of_ladders else math.nan:7.2f} "
             f"{100 * all_right / max(count, 1):6.0f} % of {count:3} {100 * right / max(ordered, 1):6.0f} % of {ordered:3}")
 
 
+def figures():
+    """What a page says of the model, with model.FITTED."""
+    found = [(step, model.estimate(step.launches).us) for step in steps()]
+    plain = [abs(step.of_bound + model.LAUNCH_US / step.us - 1) for step, _ in found if step.of_bound]
+    ordered, right, count = order(found, IN_RANGE)
+    return {"steps": f"{len(found)}", "median": f"{100 * median(errors(found)):.0f} %",
+            "tenth": f"{100 * errors(found)[int(0.9 * len(found))]:.0f} %", "roofline": f"{100 * median(plain):.0f} %",
+            "tau": f"{tau([(step.us, us) for step, us in found]):.2f}", "ordered": f"{100 * ordered / count:.0f} %",
+            "right": f"{100 * right / ordered:.0f} %",
+            "within": f"{100 * sum(1 / OFF_BY <= us / step.us <= OFF_BY for step, us in found) / len(found):.0f} %"}
+
+
 def loss(rows, constants):
     """Each chapter and part has one vote, however many sizes it has."""
-    errors = collections.defaultdict(list)
+    off = collections.defaultdict(list)
     for step in rows:
-        errors[step.ladder].append(abs(math.log(model.estimate(step.launches, constants).us / step.us)))
-    return sum(median(one) + sum(one) / len(one) / 2 for one in errors.values()) / len(errors)
+        off[step.ladder].append(abs(math.log(model.estimate(step.launches, constants).us / step.us)))
+    return sum(median(one) + sum(one) / len(one) / 2 for one in off.values()) / len(off)
 
 
 def fitted(rows):

@@ -36,6 +36,8 @@ def command(words):
         return [project.built_program(words[2], "cpu"), "--profile", *rest]
     if what == ["./learn", "trace"]:
         return [project.built_program(words[2], "cpu"), "--kernel", words[3], "--trace", *words[4:]]
+    if what == ["./learn", "estimate"]:
+        return [sys.executable, project.ROOT / "common/tools/measure/estimate.py", *words[2:]]
     if what == ["./learn", "diff"]:
         return [sys.executable, project.ROOT / "common/tools/learn/diff_steps.py", *words[2:]]
     raise ValueError(f"a page shows the output of a command that no test runs: {' '.join(words)}")

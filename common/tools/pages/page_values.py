@@ -20,6 +20,7 @@ takes no comment with two dashes in a sentence, and none at the beginning of a l
   latency(MEMORY)                    cycles, of latencies.csv
   at_random(LADDER, FUNCTION, over=0)   random_shapes.FUNCTION of a ladder's lines in random.csv, where the library takes
                                      over so many microseconds: mean, tenth_percentile, len
+  estimates(NAME)                    how far estimated times are off: steps, median, tenth, tau, within, ordered, right, roofline
   verdicts(WORD)                     how many lines of claims.md end in it
   hours(PAGE), hours_in_all(PAGE)    how long a page takes to read, as "02_hopper" does, and with its exercises;
                                      "road", "parts": all of them
@@ -27,10 +28,12 @@ takes no comment with two dashes in a sentence, and none at the beginning of a l
   percent(x), whole(x), rounded(x, n)   how it is written; without: three digits
 What no file has to hold, FLOP or bytes that a formula gives, is computed: page_formulas.py has functions for that.
 """
+import functools
 import re
 from functools import partial
 from pathlib import PurePath
 
+import estimates as estimate_errors
 import page_budget
 import page_claims
 import page_formulas
@@ -141,6 +144,11 @@ def at_random(ladder, function, over=0):
     return whole(len(rows)) if function == "len" else rounded(getattr(random_shapes, function)(rows), 2)
 
 
+@functools.lru_cache
+def estimates(name):
+    return estimate_errors.figures()[name]
+
+
 def verdicts(word):
     return whole(page_claims.count((project.ROOT / "docs/claims.md").read_text(), word))
 
@@ -168,7 +176,7 @@ def whole(x):
 
 
 KNOWN = {function.__name__: function for function in
-         (ms, speed, of_bound, tflops, gbs, cell, field, variant, fact, latency, at_random, verdicts, hours, hours_in_all, percent,
+         (ms, speed, of_bound, tflops, gbs, cell, field, variant, fact, latency, at_random, estimates, verdicts, hours, hours_in_all, percent,
           whole, rounded)} | {"budget": page_budget} | page_formulas.KNOWN
 OF_LADDER = (counter, raw, registers, local_bytes)  # of the page's chapter or part
 

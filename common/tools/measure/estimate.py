@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""What would a GPU say? The time of each step of a chapter, estimated from what the simulator counts, and what bounds it.
+
+usage: ./learn estimate CHAPTER [STEP] [--on GPU] [OPTIONS]     CHAPTER: 02, or a part of it: 02/hopper
+       OPTIONS are the sizes, as ./learn run CHAPTER --help lists them; without any, those at which times are measured
+       GPU: h200, h100, a100, 4090 or t4; without --on an H200, the one that the model was compared with
+
+The simulator runs a few blocks of each launch, of the code as it is now. The time is a guess: docs/estimates.md says how it is
+made, and how far it was off. ./learn bench measures.
+"""
+import collections
+import os
+import sys
+
+sys.path.append(f"{sys.path[0]}/..")  # to project.py, which knows the other rooms
+import project
+import estimate_model as model
+import estimates
+
+ELSEWHERE = 2  # the range on a device on which nobody has compared: a guess
+UNITS = {"DRAM": "DRAM", "L2": "L2", "L1": "shared memory and L1", "issue": "instructions", "special": "special functions",
+         "tensor": "tensor cores", "latency": "latency"}
+# Where more than half of the estimates were off by 40 % or more: what bounds a step is shown, and no time.
+NO_TIME = ["03/block_lists"]
+
+
+def usual_options(ladder):
+    """Of the first size that is sampled for the record; None if it has none."""
+    lines = (line.partition(" ") for line in estimates.SIZES.read_text().splitlines())
+    return next((options.split() for name, _, options in lines if name == ladder), None)
+
+
+def time(us):
+    """1.23 ms, in three digits."""
+    text = f"{us / 1e3:.3g}"
+    return text if "e" not in text else f"{us / 1e3:.0f}"
+
+
+def rows(found, factor, shows_times):
+    """Of each step: its name, the estimate with its range, what bounds it, and what would bind next."""
+    before = []
+    for name, estimate in found:
+        busiest, second = sorted(estimate.terms.items(), key=lambda term: -term[1])[:2]
+        text = f"{time(estimate.us)} ms ({time(estimate.us / factor)}–{time(estimate.us * factor)})" if shows_times else "–"
+        alike = next((other for other, us in before[::-1]
+                      if max(us / estimate.us, estimate.us / us) < estimates.IN_RANGE), None)
+        before.append((name, estimate.us))
+        next_one = f"then {UNITS[second[0]]}, at {100 * second[1] / busiest[1]:.0f} %"
+        yield [name, text, UNITS[busiest[0]], next_one, f"about as fast as {alike}" if alike and shows_times else ""]
+
+
+def print_table(lines):
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
+
+
+def estimate_steps(ladder, options, device):
+    launches = collections.defaultdict(list)
+    for row in estimates.sample(ladder, options):
+        launches[row["step"]].append(model.Launch(row, device))
+    return [(name, model.estimate(of_step)) for name, of_step in launches.items()]
+
+
+def words_of(arguments):
+    """The chapter, the step or "", the device's name, and the program's options."""
+    words, name = list(arguments), "h200"
+    if "--on" in words:
+        at = words.index("--on")
+        name = words[at + 1] if at + 1 < len(words) else ""
+        del words[at:at + 2]
+    if name.lower() not in model.DEVICES:
+        project.die(f"--on takes one of {', '.join(model.DEVICES)}" + (f", and there is no {name}" if name else ""))
+    if not words or words[0].startswith("-"):
+        project.die("estimate which chapter? for example: ./learn estimate 02 register_tile --on t4")
+    step = words.pop(1) if len(words) > 1 and not words[1].startswith("-") else ""
+    return words[0], step, name.lower(), words[1:]
+
+
+def main():
+    project.program = "learn"
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        project.arguments(__doc__).print_help()
+        return
+    chapter, step, on, options = words_of(sys.argv[1:])
+    ladder, device = project.short_name(project.find_ladder(chapter)), model.DEVICES[on]
+    options = options or usual_options(ladder)
+    if options is None:
+        project.die(f"no size of {ladder} has been tried: give one; ./learn run {ladder} --help lists the options")
+    os.environ["SIMULATOR_CAPABILITY"] = str(device.capability)
+    os.environ.setdefault("SIMULATOR_MEMORY", str(16 * 10**9))
+    found = estimate_steps(ladder, [*options, *(["--kernel", step] if step else [])], device)
+    if not found:
+        project.die(f"no step of {ladder} that was asked for runs on {device.name} at these sizes: "
+                    f"./learn run {ladder} --list says what each needs")
+    is_compared = on == "h200"
+    print(f"{ladder} {' '.join(options)}, on {device.name}: estimated, not measured" +
+          ("" if is_compared else "; nobody has compared the model with such a GPU"))
+    shows_times = ladder not in NO_TIME
+    print_table([["step", "estimated", "bound by", "", ""], *rows(found, estimates.OFF_BY if is_compared else ELSEWHERE, shows_times)])
+    if not shows_times:
+        print(f"No times: those of {ladder} were off by more than 40 % where they were compared.")
+
+
+if __name__ == "__main__":
+    main()
