@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """estimates.py and its model: counts are continued right, each term is that of its unit, and the errors stay what they are."""
+import subprocess
 import sys
 import unittest
 
 from scratch import PROJECT
 
 sys.path[:0] = map(str, (PROJECT / "common/tools").glob("**/"))
+import estimate  # noqa: E402
 import estimate_model as model  # noqa: E402
 import estimates  # noqa: E402
 
 
-def launch(**counts):
+def launch(device=model.H200, **counts):
     """Blocks of 256 threads that do nothing but this."""
     names = ("blocks grid_x grid_y grid_z threads cluster shared_bytes sampled steps products divisions functions by_warps "
              "by_warpgroups merged_loads merged_passes lines longest past_l1 missed_l1_2k missed_l1_8k missed_l1_32k "
@@ -19,7 +21,7 @@ def launch(**counts):
              "shared_atomic_passes async_copies barriers warp_operations").split()
     usual = {"blocks": 1320, "grid_x": 1320, "grid_y": 1, "grid_z": 1, "threads": 256, "cluster": 1, "sampled": 4}
     row = dict.fromkeys(names, 0) | usual | {"kernel": "of a learner", "touched": ""} | counts
-    return model.Launch({name: str(value) for name, value in row.items()})
+    return model.Launch({name: str(value) for name, value in row.items()}, device)
 
 
 class Model(unittest.TestCase):
@@ -84,6 +86,47 @@ class Recorded(unittest.TestCase):
         ordered, right, count = estimates.order(found, estimates.IN_RANGE)
         self.assertGreater(right / ordered, 0.95)
         self.assertGreater(ordered / count, 0.4)
+
+
+class Command(unittest.TestCase):
+    def said(self, *words):
+        run = subprocess.run([sys.executable, PROJECT / "common/tools/measure/estimate.py", *words], capture_output=True, text=True)
+        return run.returncode, run.stderr.strip()
+
+    def test_what_cannot_be_done_is_refused_in_a_sentence(self):
+        for words, sentence in {("02", "--on", "p100"): "--on takes one of h200, h100, a100, 4090, t4, and there is no p100",
+                                ("02", "--on"): "--on takes one of h200, h100, a100, 4090, t4",
+                                ("--on", "t4"): "estimate which chapter? for example: ./learn estimate 02 register_tile --on t4",
+                                ("06/backward",): "no size of 06/backward has been tried: give one; "
+                                                  "./learn run 06/backward --help lists the options"}.items():
+            with self.subTest(words):
+                self.assertEqual(self.said(*words), (2, f"learn: {sentence}"))
+
+    def test_the_words(self):
+        self.assertEqual(estimate.words_of(["02", "mine", "--on", "T4", "--m", "64"]), ("02", "mine", "t4", ["--m", "64"]))
+        self.assertEqual(estimate.words_of(["02", "--m", "64"]), ("02", "", "h200", ["--m", "64"]))
+
+    def test_every_ladder_with_samples_has_a_size(self):
+        for row in estimates.steps():
+            self.assertIsNotNone(estimate.usual_options(row.ladder))
+
+    def test_a_row_has_a_range_and_says_what_is_as_fast(self):
+        def of(us, **terms):
+            return model.Estimate(us, "", {"DRAM": 0, "latency": 0} | terms)
+        first, second, third = estimate.rows([("a", of(1000, L1=990, issue=495)), ("b", of(900, issue=900)), ("c", of(600, L2=9))],
+                                             1.5, shows_times=True)
+        self.assertEqual(first, ["a", "1 ms (0.667–1.5)", "shared memory and L1", "then instructions, at 50 %", ""])
+        self.assertEqual(second[4], "about as fast as a")
+        self.assertEqual(third[4], "")
+        self.assertEqual([row[1] for row in estimate.rows([("a", of(1000, L1=990))], 1.5, shows_times=False)], ["–"])
+
+    def test_devices(self):
+        """What has no multiprocessors, or no clock, less takes longer: by so much."""
+        t4, h200 = (model.terms(launch(device, products=1e10), model.FITTED)["issue"]
+                    for device in (model.DEVICES["t4"], model.H200))
+        self.assertAlmostEqual(t4 / h200, 132 * 1.98 / (40 * 1.59) * 0.75 * 4 / 2, delta=0.01)  # 64 multiply-adds a clock
+        for device in model.DEVICES.values():
+            self.assertGreaterEqual(launch(device).resident, 1)
 
 
 if __name__ == "__main__":
