@@ -31,8 +31,8 @@ def usual_options(ladder):
 
 
 def time(us):
-    """1.23 ms, in three digits."""
-    text = f"{us / 1e3:.3g}"
+    """In ms, in two digits, as more would be false."""
+    text = f"{us / 1e3:#.2g}".rstrip(".")
     return text if "e" not in text else f"{us / 1e3:.0f}"
 
 
@@ -45,7 +45,7 @@ def rows(found, factor, shows_times):
         alike = next((other for other, us in before[::-1]
                       if max(us / estimate.us, estimate.us / us) < estimates.IN_RANGE), None)
         before.append((name, estimate.us))
-        next_one = f"then {UNITS[second[0]]}, at {100 * second[1] / busiest[1]:.0f} %"
+        next_one = f"{UNITS[second[0]]}, {100 * second[1] / busiest[1]:.0f} % of it"
         yield [name, text, UNITS[busiest[0]], next_one, f"about as fast as {alike}" if alike and shows_times else ""]
 
 
@@ -97,7 +97,7 @@ def main():
     print(f"{ladder} {' '.join(options)}, on {device.name}: estimated, not measured" +
           ("" if is_compared else "; nobody has compared the model with such a GPU"))
     shows_times = ladder not in NO_TIME
-    print_table([["step", "estimated", "bound by", "", ""], *rows(found, estimates.OFF_BY if is_compared else ELSEWHERE, shows_times)])
+    print_table([["step", "estimated", "bound by", "then", ""], *rows(found, estimates.OFF_BY if is_compared else ELSEWHERE, shows_times)])
     if not shows_times:
         print(f"No times: those of {ladder} were off by more than 40 % where they were compared.")
 

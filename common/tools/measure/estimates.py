@@ -169,8 +169,7 @@ def figures():
     ordered, right, count = order(found, IN_RANGE)
     return {"steps": f"{len(found)}", "median": f"{100 * median(errors(found)):.0f} %",
             "tenth": f"{100 * errors(found)[int(0.9 * len(found))]:.0f} %", "roofline": f"{100 * median(plain):.0f} %",
-            "tau": f"{tau([(step.us, us) for step, us in found]):.2f}", "ordered": f"{100 * ordered / count:.0f} %",
-            "right": f"{100 * right / ordered:.0f} %",
+            "pairs": f"{count}", "ordered": f"{ordered}", "right": f"{right}",
             "within": f"{100 * sum(1 / OFF_BY <= us / step.us <= OFF_BY for step, us in found) / len(found):.0f} %"}
 
 

@@ -20,7 +20,7 @@ takes no comment with two dashes in a sentence, and none at the beginning of a l
   latency(MEMORY)                    cycles, of latencies.csv
   at_random(LADDER, FUNCTION, over=0)   random_shapes.FUNCTION of a ladder's lines in random.csv, where the library takes
                                      over so many microseconds: mean, tenth_percentile, len
-  estimates(NAME)                    how far estimated times are off: steps, median, tenth, tau, within, ordered, right, roofline
+  estimates(NAME)                    how far estimated times are off: steps, median, tenth, within, pairs, ordered, right, roofline
   verdicts(WORD)                     how many lines of claims.md end in it
   hours(PAGE), hours_in_all(PAGE)    how long a page takes to read, as "02_hopper" does, and with its exercises;
                                      "road", "parts": all of them
