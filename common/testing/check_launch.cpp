@@ -95,19 +95,23 @@ bool is_named(const std::string& says, const std::string& writer) {
 }
 
 /// A report names the block and the thread of an element by the tile that the list of steps says:
-/// they should be those that wrote it. Tried for some elements; on a GPU nobody knows, and on a
-/// small grid blocks have several tiles.
+/// they should be those that wrote it. Tried for some elements in CI, and not where somebody tries
+/// another kernel that is right, too; on a GPU nobody knows who wrote, and on a small grid blocks
+/// have several tiles.
 void check_owners(const Layout& layout) {
-  if (grid_limit.x < GridLimit().x || grid_limit.y < GridLimit().y) return;
+  if (std::getenv("TUTORIAL_STRICT") == nullptr || grid_limit.x < GridLimit().x ||
+      grid_limit.y < GridLimit().y)
+    return;
   const int64_t count = layout.batch * layout.rows * layout.cols;
   static std::minstd_rand chance;
   for (int i = 0; i < 16 && count > 0; ++i) {
     const int64_t element = std::uniform_int_distribution<int64_t>(0, count - 1)(chance);
     const std::string says = owner_of(layout, element), writer = layout.writer(element);
     if (says.empty() || writer.empty()) return;
-    if (!is_named(says, writer))
-      FAIL_CHECK("the list's tile says that element " << element << " belongs to " << says
-                                                      << ", and it was written by " << writer);
+    if (is_named(says, writer)) continue;
+    FAIL_CHECK("the list's tile says that element " << element << " belongs to " << says
+                                                    << ", and it was written by " << writer);
+    return;
   }
 }
 

@@ -66,7 +66,8 @@ TEST_CASE("the loss of every row") {
   const DeviceBuffer<int> target(all_targets(rows, cols));
   check_launch(
       [&](float* loss) { cross_entropy(on_device.data(), target.data(), loss, rows, cols); },
-      losses(x, rows, cols), {.name = "loss", .rows = rows, .tile = {.rows = 1}});
+      losses(x, rows, cols),
+      {.name = "loss", .rows = rows, .tile = {.rows = 1, .thread_rows = 0, .x_down = true}});
 }
 
 TEST_CASE("the budget: a row is read once, two barriers") {

@@ -3,7 +3,9 @@
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tools")]
 from scratch import PROJECT
 
 sys.path[:0] = map(str, (PROJECT / "common/tools").glob("**/"))
