@@ -34,6 +34,7 @@ std::vector<Asked> exact_asks(const Search& s, int64_t parts, int64_t c) {
 std::vector<Asked> candidates_ask(const Search& s, int64_t halves) {
   const auto& [M, N, D, k, measure] = s;
   const int64_t kept = M * room_of(s);  // at most: how many, the numbers decide
+  const int64_t rounds = M * ceil_div(room_of(s), 32);
   std::vector<Asked> asked = exact_asks(s, /*parts=*/1, /*c=*/1);
   asked[0].loads += 4 * halves * M * D;  // norms of queries, too
   Search packed = s;
@@ -42,8 +43,9 @@ std::vector<Asked> candidates_ask(const Search& s, int64_t halves) {
   asked.push_back({.kernel = "limits_kernel",
                    .loads = 512 * M * ceil_div(N, 256) + 4 * M * D + 4 * M * (1 + halves),
                    .stores = 512 * ceil_div(M, 128)});
-  asked.push_back(
-      {.kernel = "choose_kernel", .loads = 256 * M + (8 * D + 4) * kept, .stores = 8 * M * k});
+  asked.push_back({.kernel = "choose_kernel",
+                   .loads = 256 * M + (4 * D + 8) * kept + 4 * D * rounds,
+                   .stores = 8 * M * k});
   return asked;
 }
 
@@ -155,12 +157,12 @@ std::vector<Asked> tensor_cores_asks(const Search& s, const float* A, const floa
        .stores = 32 * ceil_div(D, 16) * (128 * ceil_div(M, 128) + 256 * ceil_div(N, 256))});
   asked.push_back(
       {.kernel = "half_minima_kernel",
-       .loads = 12288 * (ceil_div(D, 16) * ceil_div(M, 128) * ceil_div(N, 256) + 3 * blocks) +
+       .loads = 12288 * (ceil_div(D, 16) * ceil_div(M, 128) * ceil_div(N, 256) + 4 * blocks) +
                 64 * N * ceil_div(M, 128) + 2048 * blocks,
        .stores = 16 * M * ceil_div(N, 256)});
   asked.push_back(
       {.kernel = "half_candidates_kernel",
-       .loads = 12288 * (ceil_div(D, 16) * ceil_div(M, 128) * ceil_div(N, 256) + 3 * blocks) +
+       .loads = 12288 * (ceil_div(D, 16) * ceil_div(M, 128) * ceil_div(N, 256) + 4 * blocks) +
                 64 * N * ceil_div(M, 128) + 8192 * ceil_div(M, 128) * ceil_div(N, 256) +
                 2048 * blocks,
        .stores = 4 * kept});

@@ -4,8 +4,8 @@
 // FLOP   3·M·c·D in double for c candidates a row, 2·M·D for norms
 // asked for by limits_kernel  loads 512·M·⌈N/256⌉ + 4·M·D + 4·M·(1 + halves) bytes,
 //                             stores 512·⌈M/128⌉ bytes; halves is 1 in step 9, else 0
-// asked for by choose_kernel  loads 256·M + (8·D + 4)·kept bytes, stores 8·M·k bytes, where a row
-//                             is proven, of `kept` candidates in all
+// asked for by choose_kernel  loads 256·M + (4·D + 8)·kept + 4·D·rounds bytes, stores 8·M·k bytes,
+//                             where a row is proven: `kept` candidates in all, 32 a round
 #include <algorithm>
 
 #include "common/kernel/check.hpp"
@@ -16,13 +16,9 @@
 namespace tutorial::masked_bmm::nearest {
 namespace {
 
-/// Counts up with the value, which is not NaN.
-__device__ unsigned bits_of(float value) {
-  return static_cast<unsigned>(key_of(value, 0) >> 32);
-}
-
 struct Limits {
-  const float *A, *minima;  // (M, D); (M, groups)
+  const float* A;          // (M, D)
+  const unsigned* minima;  // (M, groups)
   int64_t M, D, groups;
   int k;
   const unsigned *about_points, *about_queries;  // these, if the product is of fp16
@@ -43,14 +39,15 @@ __global__ void __launch_bounds__(WARP* WARPS) limits_kernel(Limits p) {
     return;
   }
   // Bit by bit: the largest number that fewer than k of the minima's bits are below.
-  const float* const minima = p.minima + row * p.groups;
+  const unsigned* const minima = p.minima + row * p.groups;
   unsigned kth = 0;
   for (unsigned bit = 1u << 31; bit != 0; bit /= 2) {
     int below = 0;
-    for (int64_t first = 0; first < p.groups; first += WARP) {
-      const bool is_below = first + lane < p.groups && bits_of(minima[first + lane]) < (kth | bit);
-      below += __popc(__ballot_sync(0xffffffffu, is_below));
-    }
+#pragma unroll 8
+    for (int64_t group = lane; group < p.groups; group += WARP)
+      below += minima[group] < (kth | bit);
+    for (int offset = 16; offset > 0; offset /= 2)
+      below += __shfl_xor_sync(0xffffffffu, below, offset);
     if (below < p.k) kth |= bit;
   }
   const double norm = norm_of(p.A + row * p.D, p.D);
@@ -64,8 +61,13 @@ __global__ void __launch_bounds__(WARP* WARPS) limits_kernel(Limits p) {
       norm < ORDINARY_QUERY ? __double2float_ru(value_of(Key{kth} << 32) + 2 * rounding) : NAN;
 }
 
-constexpr int CHOOSING = 4;          // warps of a block
-using Part = float[WARP][WARP + 1];  // padded: a column's elements lie in different banks
+constexpr int CHOOSING = 4;  // warps of a block
+
+/// Of a warp: 32 columns of its query and of 32 candidates, whose columns lie in different banks.
+struct Part {
+  double a[WARP];
+  float b[WARP][WARP + 1];
+};
 
 struct Choice {
   const float *A, *B;
@@ -79,51 +81,58 @@ struct Choice {
 
 /// A warp has a row: its candidates' distances are computed exactly, and sorted.
 __global__ void __launch_bounds__(WARP* CHOOSING, 8) choose_kernel(Choice p) {
-  extern __shared__ double memory[];
+  extern __shared__ Part parts[];
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, room = p.found.room;
   const int64_t row = blockIdx.x * int64_t{CHOOSING} + warp;
   if (row >= p.M) return;
-  // Of each warp: the candidates' distances, their numbers, and 32 columns of 32 of them.
-  double* const distance = memory + warp * room;
-  int* const point = reinterpret_cast<int*>(memory + CHOOSING * room) + warp * room;
-  Part& part = reinterpret_cast<Part*>(memory + CHOOSING * room * 3 / 2)[warp];
+  // The distances, as bits: no distance is negative, so these count up with it.
+  auto* const distance = reinterpret_cast<unsigned long long*>(parts + CHOOSING) + warp * room;
+  Part& part = parts[warp];
   const float* const a = p.A + row * p.D;
+  const int* const points = p.found.points + row * room;
 
   const int count = p.found.count[row];
   const bool are_known = count <= room;  // all that were counted are there
   for (int first = 0; are_known && first < count; first += WARP) {
     const int mine = first + lane, these = min(count - first, WARP);
-    if (mine < count) point[mine] = p.found.points[row * room + mine];
-    __syncwarp();
+    const int point = mine < count ? points[mine] : 0;
     double sum = 0;  // of the lane's candidate, as nearest.hpp defines it
     for (int64_t d0 = 0; d0 < p.D; d0 += WARP) {
       const int cols = static_cast<int>(min(p.D - d0, int64_t{WARP}));
+      if (lane < cols) part.a[lane] = a[d0 + lane];
 #pragma unroll 8
-      for (int i = 0; i < these; ++i)  // lanes side by side read side by side
-        if (lane < cols) part[i][lane] = p.B[point[first + i] * p.D + d0 + lane];
+      for (int i = 0; i < these; ++i) {  // lanes side by side read side by side
+        const int64_t other = __shfl_sync(0xffffffffu, point, i);
+        if (lane < cols) part.b[i][lane] = p.B[other * p.D + d0 + lane];
+      }
       __syncwarp();
 #pragma unroll 8
       for (int d = 0; mine < count && d < cols; ++d) {
-        const double apart = double{a[d0 + d]} - double{part[lane][d]};
+        const double apart = part.a[d] - double{part.b[lane][d]};
         sum = fma(apart, apart, sum);
       }
       __syncwarp();  // all have read
     }
-    if (mine < count) distance[mine] = sum;
+    if (mine < count) distance[mine] = __double_as_longlong(sum);
   }
   __syncwarp();
   // A point that is not ordinary is no candidate. It lies further than FAR.
   const double beyond = p.about[1] != 0 ? FAR : INFINITY;
   bool is_proven = false;
   for (int mine = lane; are_known && mine < count; mine += WARP) {
-    int rank = 0;
+    const unsigned long long key = distance[mine];
+    const int point = points[mine];
+    int before = 0, equal = 0;
+#pragma unroll 4
     for (int other = 0; other < count; ++other)
-      rank += distance[other] < distance[mine] ||
-              (distance[other] == distance[mine] && point[other] < point[mine]);
-    if (rank == p.k - 1) is_proven = distance[mine] < beyond;
-    if (rank >= p.k) continue;
-    p.out[row * p.k + rank] = static_cast<float>(point[mine]);
-    p.values[row * p.k + rank] = static_cast<float>(distance[mine]);
+      before += distance[other] < key, equal += distance[other] == key;
+    for (int other = 0; equal > 1 && other < count; ++other)  // seldom
+      before += distance[other] == key && points[other] < point;
+    const double mine_is = __longlong_as_double(key);
+    if (before == p.k - 1) is_proven = mine_is < beyond;
+    if (before >= p.k) continue;
+    p.out[row * p.k + before] = static_cast<float>(point);
+    p.values[row * p.k + before] = static_cast<float>(mine_is);
   }
   if (!__any_sync(0xffffffffu, is_proven) && lane == 0)
     p.doubtful[1 + atomicAdd(&p.doubtful[0], 1)] = row;
@@ -161,8 +170,7 @@ void find_limits(const Search& s, const float* A, const Scratch& scratch, cudaSt
 void choose(const Search& s, const float* A, const float* B, float* out, float* values,
             const Scratch& scratch, cudaStream_t stream) {
   CUDA_CHECK(cudaMemsetAsync(scratch.doubtful, 0, sizeof *scratch.doubtful, stream));
-  const size_t shared_bytes =
-      CHOOSING * (scratch.candidates.room * (sizeof(double) + sizeof(int)) + sizeof(Part));
+  const size_t shared_bytes = CHOOSING * (sizeof(Part) + scratch.candidates.room * sizeof(double));
   choose_kernel<<<static_cast<unsigned>(ceil_div(s.M, CHOOSING)), WARP * CHOOSING, shared_bytes,
                   stream>>>({.A = A,
                              .B = B,

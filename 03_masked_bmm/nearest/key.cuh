@@ -21,6 +21,10 @@ __device__ inline float value_of(Key key) {
   const unsigned ordered = static_cast<unsigned>(key >> 32);
   return __uint_as_float(ordered ^ (ordered >> 31 ? 0x80000000u : 0xffffffffu));
 }
+/// The upper half of a key: counts up with the value, which is not NaN.
+__device__ inline unsigned bits_of(float value) {
+  return static_cast<unsigned>(key_of(value, 0) >> 32);
+}
 /// -1 of NOTHING.
 __device__ inline int index_of(Key key) {
   return static_cast<int>(static_cast<unsigned>(key));

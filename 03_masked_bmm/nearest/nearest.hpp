@@ -114,8 +114,8 @@ struct Scratch {
   unsigned* about_points;  // the largest norm's bits; is any point too large?
   Key* doubtful;           // (1 + M): how many rows must be looked at in full; which
   // From step 8 on, in place of the keys:
-  float* minima;  // (M, groups): the smallest of each group of points
-  float* limits;  // (strips, STRIP): what is beyond cannot be among the k best
+  unsigned* minima;  // (M, groups): the smallest of each group of points, as in a key
+  float* limits;     // (strips, STRIP): what is beyond cannot be among the k best
   Candidates candidates;
   unsigned* about_queries;  // as of the points: step 9's
   uint4* fragments;         // A and B in fp16 (fragments.cu): step 9's

@@ -36,9 +36,9 @@ __device__ void make_distances(float (&sum)[TM][TN], const float* norms, int col
   }
 }
 
-/// The smallest of each GROUP points, ∞ where none is left: minima is (M, groups).
+/// The smallest of each GROUP points, ∞ where none is left, as in a key: minima is (M, groups).
 __global__ void __launch_bounds__(THREADS)
-    minima_kernel(Packed packed, const float* norms, float* minima, int64_t M, int N) {
+    minima_kernel(Packed packed, const float* norms, unsigned* minima, int64_t M, int N) {
   extern __shared__ float4 memory[];
   Pieces& pieces = *reinterpret_cast<Pieces*>(memory);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -53,7 +53,8 @@ __global__ void __launch_bounds__(THREADS)
       for (int other = 2; other <= 8; other *= 2)       // the lanes of the same row
         least = fminf(least, __shfl_xor_sync(0xffffffffu, least, other));
       const int64_t row = share.first_row() + row_of(i);
-      if (lane / 2 % LANES_N == 0 && row < M) minima[row * packed.groups() + group] = least;
+      if (lane / 2 % LANES_N == 0 && row < M)
+        minima[row * packed.groups() + group] = bits_of(least);
     }
   }
 }

@@ -3,10 +3,10 @@
 // FLOP            4·M·N·D for the products, 3·M·c·D in double for c candidates a row
 // global memory   as in step 8, and fragments: 2 bytes for each element of A and B, padded
 // asked for by half_minima_kernel
-//                 loads 12288·(⌈D/16⌉·⌈M/128⌉·⌈N/256⌉ + 3·blocks) + 64·N·⌈M/128⌉ +
+//                 loads 12288·(⌈D/16⌉·⌈M/128⌉·⌈N/256⌉ + 4·blocks) + 64·N·⌈M/128⌉ +
 //                 2048·blocks bytes, stores 16·M·⌈N/256⌉ bytes
 // asked for by half_candidates_kernel
-//                 loads 12288·(⌈D/16⌉·⌈M/128⌉·⌈N/256⌉ + 3·blocks) + 64·N·⌈M/128⌉ +
+//                 loads 12288·(⌈D/16⌉·⌈M/128⌉·⌈N/256⌉ + 4·blocks) + 64·N·⌈M/128⌉ +
 //                 8192·⌈M/128⌉·⌈N/256⌉ + 2048·blocks bytes, stores 4·kept bytes
 // shared memory   60 KB a block: four pieces of 12 KB, and 12 KB for candidates that wait
 // block           256 threads, one block a multiprocessor
@@ -56,9 +56,9 @@ __device__ float smallest_of(Sums& sum, int r) {
   return least;
 }
 
-/// The smallest of each GROUP points, ∞ where none is left: minima is (M, groups).
+/// The smallest of each GROUP points, ∞ where none is left, as in a key: minima is (M, groups).
 __global__ void __launch_bounds__(THREADS)
-    half_minima_kernel(Packed packed, Points points, float* minima, int64_t M) {
+    half_minima_kernel(Packed packed, Points points, unsigned* minima, int64_t M) {
   extern __shared__ float4 memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(THREADS)
       for (int other = 1; other <= 2; other *= 2)          // the lanes of the same row
         least = fminf(least, __shfl_xor_sync(0xffffffffu, least, other));
       const int64_t row = share.first_row() + tensor_row_of(r);
-      if (lane % 4 == 0 && row < M) minima[row * packed.groups() + group] = least;
+      if (lane % 4 == 0 && row < M) minima[row * packed.groups() + group] = bits_of(least);
     }
   }
 }

@@ -6,7 +6,7 @@
 
 namespace tutorial::masked_bmm::nearest {
 
-inline constexpr int STAGES = 4;            // pieces in shared memory: one in use, three to come
+inline constexpr int STAGES = 4;            // pieces in shared memory that come or are read
 inline constexpr int DOWN = 4, ACROSS = 8;  // a warp's fragments of C: 64 × 64
 inline constexpr int ROWS = 2 * DOWN;       // a lane's rows …
 inline constexpr int COLS = 2 * ACROSS;     // … and columns
@@ -33,36 +33,40 @@ __device__ inline int tensor_col_of(int c) {
   return threadIdx.x / 32 % WARPS_N * (8 * ACROSS) + c / 2 * 8 + threadIdx.x % 4 * 2 + c % 2;
 }
 
+/// A lane's fragments of a piece.
+struct Fragments {
+  Fragment a[DOWN], b[ACROSS / 2];
+};
+
 class TensorShare : public Walk {
  public:
   __device__ TensorShare(FragmentPiece* pieces, const Packed& packed)
       : Walk(packed), pieces_(pieces) {
-    for (int stage = 0; stage < STAGES - 1; ++stage) copy(stage);
+    for (int stage = 0; stage < STAGES; ++stage) copy(stage);
+    wait_for_next();
+    read(now_, 0);
   }
   __device__ ~TensorShare() { __pipeline_wait_prior(0); }
 
-  /// The products of a tile.
+  /// The products of a tile. The fragments are read a piece ahead of their use.
   __device__ void multiply(Sums& sum) {
 #pragma unroll
     for (int i = 0; i < DOWN * ACROSS * 4; ++i) (&sum[0][0][0])[i] = 0;
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#pragma unroll 2
     for (int64_t piece = 0; piece < depth_; ++piece) {
-      __pipeline_wait_prior(STAGES - 2);  // this thread's copies of the piece have come …
-      __syncthreads();  // … and all threads'; nobody reads the one before any more
-      copy((stage_ + STAGES - 1) % STAGES);
-      const FragmentPiece& now = pieces_[stage_];
-      Fragment a[DOWN], b[ACROSS / 2];
-#pragma unroll
-      for (int i = 0; i < DOWN; ++i) a[i] = now.a[warp / WARPS_N * DOWN + i][lane];
-#pragma unroll
-      for (int j = 0; j < ACROSS / 2; ++j) b[j] = now.b[warp % WARPS_N * (ACROSS / 2) + j][lane];
+      const int stage = stage_;
+      stage_ = (stage_ + 1) % STAGES;
+      wait_for_next();
+      Fragments next;
+      read(next, stage_);
+      copy(stage);
 #pragma unroll
       for (int i = 0; i < DOWN; ++i)
 #pragma unroll
         for (int j = 0; j < ACROSS; ++j)
-          mma_m16n8k16<__half>(sum[i][j], a[i].of, b[j / 2].of[j % 2 * 2],
-                               b[j / 2].of[j % 2 * 2 + 1]);
-      stage_ = (stage_ + 1) % STAGES;
+          mma_m16n8k16<__half>(sum[i][j], now_.a[i].of, now_.b[j / 2].of[j % 2 * 2],
+                               now_.b[j / 2].of[j % 2 * 2 + 1]);
+      now_ = next;
     }
   }
 
@@ -77,8 +81,23 @@ class TensorShare : public Walk {
     advance();
   }
 
+  __device__ void wait_for_next() const {
+    __pipeline_wait_prior(STAGES - 2);  // this thread's copies of the next piece have come …
+    __syncthreads();                    // … and all threads'; nobody reads the last one any more
+  }
+
+  __device__ void read(Fragments& to, int stage) const {
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const FragmentPiece& from = pieces_[stage];
+#pragma unroll
+    for (int i = 0; i < DOWN; ++i) to.a[i] = from.a[warp / WARPS_N * DOWN + i][lane];
+#pragma unroll
+    for (int j = 0; j < ACROSS / 2; ++j) to.b[j] = from.b[warp % WARPS_N * (ACROSS / 2) + j][lane];
+  }
+
   FragmentPiece* pieces_;  // STAGES
-  int stage_ = 0;          // in use
+  int stage_ = 0;          // of the fragments that were read
+  Fragments now_;
 };
 static_assert(sizeof(FragmentPiece) == sizeof(Pieces) / 2, "as many bytes as 8 columns of float32");
 
