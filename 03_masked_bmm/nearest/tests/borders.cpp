@@ -1,9 +1,7 @@
 // Every step on both sides of the borders of its rules: where it launches other kernels, or so many
 // times others.
 #include "common/testing/borders.hpp"
-
-#include <utility>
-
+#include "common/testing/for_now.hpp"
 #include "nearest/tests/problem.hpp"
 
 namespace tutorial::masked_bmm::nearest {
@@ -11,7 +9,7 @@ namespace tutorial::masked_bmm::nearest {
 TEST_CASE("nearest: every step is right on both sides of the borders of its rules", "[shapes]") {
   const auto step = EACH_STEP(steps);
   if (is_too_large_here(step)) return;
-  const int64_t before = std::exchange(most_minima, 1);  // a strip of queries at a time
+  const ForNow a_strip_at_a_time(most_minima, int64_t{1});
   const auto search_of = [&](const Sizes<3>& sizes) {
     const auto [M, more, k] = sizes;
     return Search{.M = M,
@@ -37,7 +35,6 @@ TEST_CASE("nearest: every step is right on both sides of the borders of its rule
   const int64_t most_k = step.features & MANY ? MOST_NEIGHBOURS : 1;
   for (const Sizes<3>& sizes : border_shapes<3>({0, 0, 1}, {300, 1400, most_k}, choice, work, 4e6))
     check_all(step, random_problem(search_of(sizes)));
-  most_minima = before;
 }
 
 }  // namespace tutorial::masked_bmm::nearest

@@ -4,6 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "common/kernel/error.hpp"
+#include "common/testing/for_now.hpp"
 #include "common/testing/same_bits.hpp"
 #include "common/testing/two_streams.hpp"
 #include "problems.hpp"
@@ -191,13 +192,12 @@ TEST_CASE("backward: every step takes scores of any size", "[values]") {
 TEST_CASE("backward: bounded_parts adds to dq where it does not do all keys at a time") {
   const Step<Launcher> step = runnable(steps).back();
   if (step.launch != &bounded_parts) SKIP("another step is wanted");
-  const int64_t before = std::exchange(blocks_at_a_time, 2);
+  const ForNow two_at_a_time(blocks_at_a_time, int64_t{2});
   check_step(step, normal_problem({.NH = 2, .NH_kv = 1, .Tq = 20, .Tk = 300, .HS = 8}));
   check_step(step, normal_problem({.Tq = 70, .Tk = 150, .HS = 100}));
   const SmallSharedMemory small(64 * 1024);
   check_step(step, normal_problem({.NH = 2, .NH_kv = 1, .Tq = 40, .Tk = 150, .HS = 8}));
   check_step(step, normal_problem({.Tq = 70, .Tk = 75, .HS = 100}));
-  blocks_at_a_time = before;
 }
 
 TEST_CASE("backward: every step gives the same bits again") {
