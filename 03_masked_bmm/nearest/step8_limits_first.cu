@@ -11,7 +11,7 @@
 //                 stores 4·kept bytes
 // shared memory   36.1 KB a block: 12 KB for candidates that wait, beside the pieces
 // block           256 threads, one block a multiprocessor
-// H200            1.75 ms for 10 neighbours at 16384×16384×64 (M×N×D)
+// H200            1.68 ms for 10 neighbours at 16384×16384×64 (M×N×D)
 // long diff       another kernel, and one before it; the product and its walk stay
 #include "common/kernel/check.hpp"
 #include "nearest/candidates.cuh"

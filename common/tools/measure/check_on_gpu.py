@@ -15,6 +15,7 @@ PARTS, such as "02 02/hopper", takes these chapters' and parts' tests alone, ste
 import importlib.util
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -93,12 +94,14 @@ def sanitize_one(name, tool, step="", less=""):
     """The line for the record; prints it, and what was found. Launches that tests mean to fail are no errors of ours."""
     command = ["compute-sanitizer", "--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9",
                tests_of(name), *LEFT_OUT, *less.split(), *(LEFT_OUT_OF_COMMON if name == "common" else [])]
+    # With a group of its own, for the program of tests outlives its sanitizer, and what is measured next shares the GPU.
+    ran = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                           env={**os.environ, "TUTORIAL_STEP": step}, start_new_session=True)
     try:
-        ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                             timeout=SECONDS, env={**os.environ, "TUTORIAL_STEP": step})
-        status, said = ran.returncode, ran.stdout
-    except subprocess.TimeoutExpired as late:
-        status, said = 124, (late.stdout or b"").decode(errors="replace")
+        said, status = ran.communicate(timeout=SECONDS)[0], ran.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(ran.pid, signal.SIGKILL)
+        said, status = ran.communicate()[0], 124
     if status == 124 and step and not less:
         return sanitize_one(name, tool, step, OF_LARGER_SHAPES)
     summary = re.search(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)", said)
