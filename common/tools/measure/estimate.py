@@ -37,7 +37,7 @@ def time(us):
 
 
 def rows(found, factor, shows_times):
-    """Of each step: its name, the estimate with its range, what bounds it, and what would bind next."""
+    """Of each step: its name, the estimate with its range, what bounds it, what would be next, and the step that is as fast."""
     before = []
     for name, estimate in found:
         busiest, second = sorted(estimate.terms.items(), key=lambda term: -term[1])[:2]
@@ -46,7 +46,7 @@ def rows(found, factor, shows_times):
                       if max(us / estimate.us, estimate.us / us) < estimates.IN_RANGE), None)
         before.append((name, estimate.us))
         next_one = f"{UNITS[second[0]]}, {100 * second[1] / busiest[1]:.0f} % of it"
-        yield [name, text, UNITS[busiest[0]], next_one, f"about as fast as {alike}" if alike and shows_times else ""]
+        yield [name, text, UNITS[busiest[0]], next_one, alike if alike and shows_times else ""]
 
 
 def print_table(lines):
@@ -97,7 +97,8 @@ def main():
     print(f"{ladder} {' '.join(options)}, on {device.name}: estimated, not measured" +
           ("" if is_compared else "; nobody has compared the model with such a GPU"))
     shows_times = ladder not in NO_TIME
-    print_table([["step", "estimated", "bound by", "then", ""], *rows(found, estimates.OFF_BY if is_compared else ELSEWHERE, shows_times)])
+    heading = ["step", "estimated (likely range)", "bound by", "next", "about as fast as"]
+    print_table([heading, *rows(found, estimates.OFF_BY if is_compared else ELSEWHERE, shows_times)])
     if not shows_times:
         print(f"No times: those of {ladder} were off by more than 40 % where they were compared.")
 

@@ -169,7 +169,8 @@ def figures():
     ordered, right, count = order(found, IN_RANGE)
     return {"steps": f"{len(found)}", "median": f"{100 * median(errors(found)):.0f} %",
             "tenth": f"{100 * errors(found)[int(0.9 * len(found))]:.0f} %", "roofline": f"{100 * median(plain):.0f} %",
-            "pairs": f"{count}", "ordered": f"{ordered}", "right": f"{right}",
+            "pairs": f"{count}", "ordered": f"{ordered}", "open": f"{count - ordered}",
+            "right": "all" if right == ordered else f"{right}",
             "within": f"{100 * sum(1 / OFF_BY <= us / step.us <= OFF_BY for step, us in found) / len(found):.0f} %"}
 
 
