@@ -127,10 +127,12 @@ void check_output(const std::function<void(T*)>& launch, const Expected& want, c
     known.writer = [&](int64_t element) { return last_writer(output.data() + element); };
     const Comparison comparison = compare(widened<T>(output.to_host()), want, known);
     // The report alone says what is wrong; the expression around a CHECK would add nothing.
-    if (comparison.ok)
+    if (comparison.ok) {
+      SUCCEED();
       check_owners(known);
-    else
+    } else {
       FAIL_CHECK(comparison.report);
+    }
     if (!output.guards_intact())
       FAIL_CHECK("the kernel wrote outside of " << layout.name << ", just before or after it");
   } catch (const CudaError& error) {
