@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "common/backend/planned_launches.hpp"
 #include "common/backend/profile.hpp"
 
 namespace tutorial {
@@ -38,11 +38,8 @@ struct FloatWork {
 
 /// One launch. Figures are those of all its blocks: the sample's, multiplied. In a cluster "a
 /// block" is a cluster.
-struct SampledLaunch {
-  std::string kernel = {};
-  int64_t grid[3] = {}, block[3] = {}, cluster[3] = {};
-  int64_t static_shared = 0, dynamic_shared = 0;  // bytes of a block
-  int64_t sampled = 0;                            // blocks that ran for the counts
+struct SampledLaunch : PlannedLaunch {
+  int64_t sampled = 0;  // blocks that ran for the counts
 
   Counts counts = {};         // of those that ran: not multiplied
   int64_t steps = 0;          // likewise: basic blocks of the program that its warps entered

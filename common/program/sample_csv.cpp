@@ -29,9 +29,9 @@ std::vector<Column> columns() {
   add("grid_x", [](const auto& of) { return of.grid[0]; });
   add("grid_y", [](const auto& of) { return of.grid[1]; });
   add("grid_z", [](const auto& of) { return of.grid[2]; });
-  add("threads", [](const auto& of) { return of.block[0] * of.block[1] * of.block[2]; });
+  add("threads", [](const auto& of) { return of.threads(); });
   add("cluster", [](const auto& of) { return of.cluster[0] * of.cluster[1] * of.cluster[2]; });
-  add("shared_bytes", [](const auto& of) { return of.static_shared + of.dynamic_shared; });
+  add("shared_bytes", [](const auto& of) { return of.shared(); });
   add("sampled", [](const auto& of) { return of.sampled; });
   add("steps", [](const auto& of) { return of_all(of, of.steps); });
   add("products", [](const auto& of) { return of_all(of, of.arithmetic.products); });
@@ -78,11 +78,12 @@ std::string sample_csv_lines(const std::string& program, const std::string& size
                              const Result& result, const std::vector<SampledLaunch>& launches) {
   std::ostringstream text;
   text.precision(12);
+  const std::vector<Column> all = columns();
   for (const SampledLaunch& launch : launches) {
     text << program << ',' << sizes << ',' << result.name << ',' << result.cost.flop << ','
          << result.cost.bytes << ',' << static_cast<int>(result.cost.arithmetic) << ",\""
          << launch.kernel << '"';
-    for (const Column& column : columns()) text << ',' << column.value(launch);
+    for (const Column& column : all) text << ',' << column.value(launch);
     text << ',';
     for (const Touched& one : launch.touched)  // allocated:loaded:stored:x:y:z
       text << one.allocated << ':' << one.loaded << ':' << one.stored << ':' << one.shared[0] << ':'

@@ -11,15 +11,6 @@ struct FloatOperations {
   int32_t compare = 0;            // minimum, maximum
   int32_t divide = 0;             // division, square root
   int32_t function = 0;           // exponential function, logarithm
-
-  FloatOperations& operator+=(const FloatOperations& other) {
-    multiply += other.multiply;
-    add += other.add;
-    compare += other.compare;
-    divide += other.divide;
-    function += other.function;
-    return *this;
-  }
 };
 
 /// `call`: the offset, in the program, of the last byte of the call that begins the block

@@ -1,24 +1,20 @@
 #include "common/simulator/count/footprint.hpp"
 
-#include <algorithm>
 #include <unordered_set>
 
 namespace simulator {
 namespace {
 
-constexpr uintptr_t kSector = 32;
+constexpr uintptr_t kSector = 32, kLine = 128;
 
-/// Calls f(sector) for the different sectors of a request.
+/// Calls f(piece) for the different pieces of so many bytes that the addresses of a request are in.
 template <class F>
-void for_each_sector(const WarpRequest& request, const F& f) {
-  std::array<uintptr_t, 64> seen;
-  size_t count = 0;
+void for_each_piece(uintptr_t bytes, const WarpRequest& request, const F& f) {
+  Distinct seen;
   for (size_t lane = 0; lane < 32; ++lane) {
     if (!(request.lanes >> lane & 1)) continue;
-    const uintptr_t sector = request.address[lane] / kSector;
-    if (std::find(seen.begin(), seen.begin() + count, sector) != seen.begin() + count) continue;
-    seen[count++] = sector;
-    f(sector);
+    const uintptr_t piece = request.address[lane] / bytes;
+    if (seen.insert(piece)) f(piece);
   }
 }
 
@@ -30,22 +26,14 @@ void Footprint::add(std::vector<uintptr_t>& sectors, uintptr_t begin, uintptr_t 
 }
 
 void Footprint::count_lines(const WarpRequest& request) {
-  std::array<uintptr_t, 32> seen;
-  size_t count = 0;
-  for (size_t lane = 0; lane < 32; ++lane) {
-    if (!(request.lanes >> lane & 1)) continue;
-    const uintptr_t line = request.address[lane] / (4 * kSector);
-    if (std::find(seen.begin(), seen.begin() + count, line) == seen.begin() + count)
-      seen[count++] = line;
-  }
-  lines_ += static_cast<int64_t>(count);
+  for_each_piece(kLine, request, [&](uintptr_t) { ++lines_; });
 }
 
 void Footprint::load(int warp, const WarpRequest& request) {
   count_lines(request);
   if (warps_.size() <= static_cast<size_t>(warp)) warps_.resize(static_cast<size_t>(warp) + 1);
   Warp& self = warps_[static_cast<size_t>(warp)];
-  for_each_sector(request, [&](uintptr_t sector) {
+  for_each_piece(kSector, request, [&](uintptr_t sector) {
     ++self.now;
     const auto [known, is_new] = self.last.try_emplace(sector, self.now);
     if (is_new) loaded_.push_back(sector);
@@ -61,7 +49,7 @@ void Footprint::load_past_l1(uintptr_t begin, uintptr_t end) {
   past_l1_ += static_cast<int64_t>((end + kSector - 1) / kSector - begin / kSector);
 }
 void Footprint::load_past_l1(const WarpRequest& request) {
-  for_each_sector(request, [&](uintptr_t sector) {
+  for_each_piece(kSector, request, [&](uintptr_t sector) {
     if (loaded_.empty() || loaded_.back() != sector) loaded_.push_back(sector);
     ++past_l1_;
   });
@@ -71,10 +59,10 @@ void Footprint::store(uintptr_t begin, uintptr_t end) {
 }
 void Footprint::store(const WarpRequest& request) {
   count_lines(request);
-  for_each_sector(request, [&](uintptr_t sector) { stored_.push_back(sector); });
+  for_each_piece(kSector, request, [&](uintptr_t sector) { stored_.push_back(sector); });
 }
 
-std::array<double, 3> Footprint::missed_l1() {
+std::array<double, 3> Footprint::missed_l1() const {
   double of_warps = 0;
   std::array<double, 3> missed{};
   std::unordered_set<uintptr_t> all;
@@ -85,12 +73,6 @@ std::array<double, 3> Footprint::missed_l1() {
   }
   for (double& one : missed) one *= of_warps > 0 ? static_cast<double>(all.size()) / of_warps : 0;
   return missed;
-}
-
-const std::vector<uintptr_t>& Footprint::sorted(std::vector<uintptr_t>& sectors) {
-  std::ranges::sort(sectors);
-  sectors.erase(std::unique(sectors.begin(), sectors.end()), sectors.end());
-  return sectors;
 }
 
 }  // namespace simulator

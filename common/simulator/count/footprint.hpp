@@ -22,15 +22,15 @@ class Footprint {
   void store(uintptr_t begin, uintptr_t end);
   void store(const WarpRequest& request);
 
-  /// The different sectors, in order.
-  const std::vector<uintptr_t>& loaded() { return sorted(loaded_); }
-  const std::vector<uintptr_t>& stored() { return sorted(stored_); }
+  /// The sectors; one may be there several times.
+  const std::vector<uintptr_t>& loaded() const { return loaded_; }
+  const std::vector<uintptr_t>& stored() const { return stored_; }
   int64_t past_l1() const { return past_l1_; }
   /// Passes of loads and stores through L1: a line of 128 bytes at a time.
   int64_t lines() const { return lines_; }
   /// Of the loads through L1, by kShareOfL1: if the warps of the block go through the program side
   /// by side, what one has fetched is there for the others.
-  std::array<double, 3> missed_l1();
+  std::array<double, 3> missed_l1() const;
 
  private:
   struct Warp {
@@ -38,7 +38,6 @@ class Footprint {
     std::unordered_map<uintptr_t, int64_t> last;  // when each was touched
     std::array<int64_t, 3> missed{};
   };
-  static const std::vector<uintptr_t>& sorted(std::vector<uintptr_t>& sectors);
   static void add(std::vector<uintptr_t>& sectors, uintptr_t begin, uintptr_t end);
 
   std::vector<Warp> warps_;

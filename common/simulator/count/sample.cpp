@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
 
 #include "common/simulator/device/device.hpp"
-#include "common/simulator/world/symbols.hpp"
+#include "common/simulator/device/plan.hpp"
 
 namespace simulator {
 namespace {
@@ -71,7 +70,7 @@ std::vector<Chosen> chosen_blocks(const int64_t (&size)[3]) {
     if (&turns != &kTurns[1]) continue;
     for (int d = 0; d < 3; ++d)
       if (size[d] > 1)
-        chosen.push_back({number + (at[d] + 1 < size[d] ? stride[d] : -stride[d]), d});
+        chosen.push_back({number + (at[d] + 1 < size[d] ? stride[d] : -stride[d]), d, number});
   }
   return chosen;
 }
@@ -84,18 +83,7 @@ int64_t tickets_of_one() {
 }
 
 std::vector<Chosen> begin_sampled_launch(const Launch& launch) {
-  tutorial::SampledLaunch sampled;
-  sampled.kernel = scoped_function_name(launch.address);
-  if (sampled.kernel.empty()) sampled.kernel = kernel_name(launch.address, launch.kernel);
-  const dim3 sizes[] = {launch.grid, launch.block, launch.cluster};
-  int64_t(*const to[])[3] = {&sampled.grid, &sampled.block, &sampled.cluster};
-  for (int i = 0; i < 3; ++i) {
-    (*to[i])[0] = sizes[i].x;
-    (*to[i])[1] = sizes[i].y;
-    (*to[i])[2] = sizes[i].z;
-  }
-  sampled.static_shared = static_cast<int64_t>(static_shared_bytes(launch.address));
-  sampled.dynamic_shared = static_cast<int64_t>(launch.dynamic_shared);
+  tutorial::SampledLaunch sampled{described(launch)};
   int64_t size[3];
   for (int d = 0; d < 3; ++d) size[d] = sampled.grid[d] / sampled.cluster[d];
   std::vector<Chosen> chosen = chosen_blocks(size);
@@ -108,22 +96,21 @@ std::vector<Chosen> begin_sampled_launch(const Launch& launch) {
   return chosen;
 }
 
-void add_to_sample(const Chosen& chosen, const std::vector<Profiled>& profiles) {
+void add_to_sample(const Chosen& chosen, std::vector<Profiled> profiles) {
   const std::lock_guard lock(mutex);
   tutorial::SampledLaunch& launch = launches.back();
   Ran here = {chosen, {}, {}};
   int64_t steps = 0;
-  for (const Profiled& profiled : profiles) {
-    Footprint footprint = profiled.footprint;
+  for (Profiled& profiled : profiles) {
+    const Footprint& footprint = profiled.footprint;
     std::ranges::copy(footprint.loaded(), std::back_inserter(here.loaded));
     std::ranges::copy(footprint.stored(), std::back_inserter(here.stored));
     if (chosen.neighbour >= 0) continue;
     launch.sampled += profiled.blocks;
     launch.counts += total(profiled);
     launch.past_l1 += footprint.past_l1();
-    MergedLoads merged = profiled.merged;
-    launch.merged_loads += merged.requests();
-    launch.merged_passes += merged.passes();
+    launch.merged_loads += profiled.merged.requests();
+    launch.merged_passes += profiled.merged.passes();
     launch.lines += footprint.lines();
     launch.arithmetic += profiled.arithmetic;
     launch.by_warps += profiled.by_warps;
@@ -154,34 +141,23 @@ void end_sampled_launch() {
   };
   std::map<uintptr_t, Sums> sums;
   double own = 0;
-  const Ran* centre = nullptr;
   for (const Ran& one : ran) {
     if (one.chosen.neighbour >= 0) continue;
     own += 1;
     for (const auto& [begin, count] : by_allocation(one.loaded)) sums[begin].loaded += count;
     for (const auto& [begin, count] : by_allocation(one.stored)) sums[begin].stored += count;
   }
-  // Which one the neighbours are those of: the chosen block nearest to them.
   for (const Ran& other : ran) {
-    if (other.chosen.neighbour < 0) continue;
-    for (const Ran& one : ran) {
-      if (one.chosen.neighbour >= 0) continue;
-      const auto distance = [&](const Ran& from) {
-        return std::abs(from.chosen.number - other.chosen.number);
-      };
-      if (!centre || distance(one) < distance(*centre)) centre = &one;
-    }
-    break;
-  }
-  if (centre) {
+    const auto is_centre = [&](const Ran& one) {
+      return one.chosen.neighbour < 0 && one.chosen.number == other.chosen.of;
+    };
+    const auto centre = std::ranges::find_if(ran, is_centre);
+    if (centre == ran.end()) continue;  // `other` is no neighbour, or a fault ended the launch
     const std::map<uintptr_t, double> all = by_allocation(centre->loaded);
-    for (const Ran& other : ran) {
-      if (other.chosen.neighbour < 0) continue;
-      std::vector<uintptr_t> common;
-      std::ranges::set_intersection(centre->loaded, other.loaded, std::back_inserter(common));
-      for (const auto& [begin, count] : by_allocation(common))
-        sums[begin].shared[other.chosen.neighbour] = count / all.at(begin);
-    }
+    std::vector<uintptr_t> common;
+    std::ranges::set_intersection(centre->loaded, other.loaded, std::back_inserter(common));
+    for (const auto& [begin, count] : by_allocation(common))
+      sums[begin].shared[other.chosen.neighbour] = count / all.at(begin);
   }
   for (const auto& [begin, sum] : sums) {
     tutorial::Touched touched;

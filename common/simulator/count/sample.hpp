@@ -15,7 +15,8 @@ inline constexpr int kChosen = 4;  // blocks, or clusters, that stand for all
 /// A block, or a cluster, that runs.
 struct Chosen {
   int64_t number;      // in the grid, x first
-  int neighbour = -1;  // along x, y or z (0, 1, 2) of the one it stands for; -1: it is no neighbour
+  int neighbour = -1;  // along x, y or z (0, 1, 2) of the chosen one `of`; -1: it is no neighbour
+  int64_t of = -1;     // that one's number
 };
 /// Those of a grid of so many blocks (or clusters) along x, y and z; all, where there are few.
 std::vector<Chosen> chosen_blocks(const int64_t (&size)[3]);
@@ -25,7 +26,7 @@ bool sampling();
 /// A launch begins: what runs of it.
 std::vector<Chosen> begin_sampled_launch(const Launch& launch);
 /// One of the chosen has run.
-void add_to_sample(const Chosen& chosen, const std::vector<Profiled>& profiles);
+void add_to_sample(const Chosen& chosen, std::vector<Profiled> profiles);
 void end_sampled_launch();
 /// It has done nothing: it is made again, in clusters.
 void forget_sampled_launch();

@@ -8,22 +8,6 @@ namespace {
 
 constexpr uintptr_t kSector = 32, kBanks = 32, kBank = 4;
 
-/// A set of at most 32·5 numbers, of which there are few.
-class Distinct {
- public:
-  bool insert(uintptr_t number) {
-    if (std::find(numbers_.begin(), numbers_.begin() + count_, number) != numbers_.begin() + count_)
-      return false;
-    numbers_[static_cast<size_t>(count_++)] = number;
-    return true;
-  }
-  int count() const { return count_; }
-
- private:
-  std::array<uintptr_t, 160> numbers_;
-  int count_ = 0;
-};
-
 /// Lanes whose bits differ in `bit` want the same address, wherever both take part.
 bool neighbours_agree(const WarpRequest& request, size_t bit) {
   for (size_t lane = 0; lane < 32; ++lane) {

@@ -4,7 +4,9 @@
 // docs/results/NVIDIA_H200/matrix_patterns.csv, which a test compares with these.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace simulator {
@@ -14,6 +16,22 @@ struct WarpRequest {
   uint32_t lanes = 0;  // which take part: a bit a lane
   uint32_t bytes = 0;  // 1, 2, 4, 8 or 16
   std::array<uintptr_t, 32> address;
+};
+
+/// A set of at most 32·5 numbers, of which there are few.
+class Distinct {
+ public:
+  bool insert(uintptr_t number) {
+    if (std::find(numbers_.begin(), numbers_.begin() + count_, number) != numbers_.begin() + count_)
+      return false;
+    numbers_[static_cast<size_t>(count_++)] = number;
+    return true;
+  }
+  int count() const { return count_; }
+
+ private:
+  std::array<uintptr_t, 160> numbers_;
+  int count_ = 0;
 };
 
 /// The different sectors (32 bytes, aligned) that a load or a store touches.

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <mutex>
 
-#include "common/backend/planned_launches.hpp"
 #include "common/simulator/world/symbols.hpp"
 
 namespace simulator {
@@ -42,7 +41,7 @@ const Architecture* planned_architecture() {
   return planned;
 }
 
-void plan_launch(const Launch& launch) {
+tutorial::PlannedLaunch described(const Launch& launch) {
   tutorial::PlannedLaunch made;
   made.kernel = scoped_function_name(launch.address);
   if (made.kernel.empty()) made.kernel = launch.kernel;
@@ -51,8 +50,12 @@ void plan_launch(const Launch& launch) {
   copy(launch.cluster, made.cluster);
   made.static_shared = static_cast<int64_t>(static_shared_bytes(launch.address));
   made.dynamic_shared = static_cast<int64_t>(launch.dynamic_shared);
+  return made;
+}
+
+void plan_launch(const Launch& launch) {
   const std::lock_guard lock(mutex);
-  launches.push_back(made);
+  launches.push_back(described(launch));
 }
 
 }  // namespace simulator

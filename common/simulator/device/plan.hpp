@@ -1,6 +1,7 @@
 // Launches that are planned and not run (common/backend/planned_launches.hpp).
 #pragma once
 
+#include "common/backend/planned_launches.hpp"
 #include "common/simulator/device/device.hpp"
 #include "simulator/launch_site.h"
 
@@ -12,6 +13,8 @@ const Architecture* planned_architecture();
 inline bool is_planning() {
   return planned_architecture() != nullptr;
 }
+/// What a launch asks for, in the words of the tests.
+tutorial::PlannedLaunch described(const Launch& launch);
 /// One that the device takes.
 void plan_launch(const Launch& launch);
 

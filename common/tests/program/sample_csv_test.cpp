@@ -20,11 +20,9 @@ std::vector<std::string> cells(const std::string& line) {
 }  // namespace
 
 TEST_CASE("--sample-csv multiplies what the sample counted, and has a value a head", "[chapter]") {
-  SampledLaunch launch = {.kernel = "copy_kernel",
-                          .grid = {10, 20, 1},
-                          .block = {32, 1, 1},
-                          .cluster = {1, 1, 1},
-                          .sampled = 4};
+  SampledLaunch launch{PlannedLaunch{
+      .kernel = "copy_kernel", .grid = {10, 20, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}}};
+  launch.sampled = 4;
   launch.counts.loads = {.requests = 8, .sectors = 32};
   launch.arithmetic.products = 2;
   launch.touched = {{.allocated = 64, .loaded = 2, .stored = 0, .shared = {1, 0.5, 0}}};

@@ -1,7 +1,9 @@
 // A sample of a grid's blocks stands for all: kernels whose counts are known by heart.
 #include "common/backend/sample.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <vector>
@@ -128,8 +130,12 @@ TEST_CASE("a few blocks all run; of many those from all over the grid") {
   CHECK(chosen.size() == 4 + 2);
   int64_t neighbours = 0, x = 0, quarters = 0;
   for (const simulator::Chosen& one : chosen) {
-    neighbours += one.neighbour >= 0;
-    if (one.neighbour >= 0) continue;
+    if (one.neighbour >= 0) {
+      ++neighbours;
+      CHECK(std::abs(one.number - one.of) == (one.neighbour == 0 ? 1 : 30));
+      CHECK(std::ranges::count(chosen, one.of, &simulator::Chosen::number) == 1);
+      continue;
+    }
     x += one.number % 30;
     quarters |= 1 << one.number / 30 / 15;
   }
