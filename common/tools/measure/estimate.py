@@ -87,7 +87,7 @@ def main():
     options = options or usual_options(ladder)
     if options is None:
         project.die(f"no size of {ladder} has been tried: give one; ./learn run {ladder} --help lists the options")
-    os.environ["SIMULATOR_CAPABILITY"] = str(device.capability)
+    os.environ["SIMULATOR_CAPABILITY"] = device.architecture.rstrip("a")
     os.environ.setdefault("SIMULATOR_MEMORY", str(16 * 10**9))
     found = estimate_steps(ladder, [*options, *(["--kernel", step] if step else [])], device)
     if not found:

@@ -10,11 +10,11 @@ import math
 import re
 
 import project
+import registers
 
-# ---- The devices. Of a multiprocessor: what it has room for, the bytes of L1 with shared memory, and in a cycle the fp32
-# multiply-adds and those of tensor cores in bf16.
-Device = collections.namedtuple("Device", "name capability multiprocessors ghz dram l2 shared l1 warps blocks fma tensor "
-                                          "tensor_clock mma")
+# ---- The devices. Of a multiprocessor: the bytes of L1 with shared memory, and in a cycle the fp32 multiply-adds and those of
+# tensor cores in bf16. What it has room for, registers.py knows by the architecture.
+Device = collections.namedtuple("Device", "name architecture multiprocessors ghz dram l2 l1 fma tensor tensor_clock mma")
 OF_PEAK = 4.25 / 4.8  # of the data sheet's bytes a second a copy reaches on an H200: docs/results/NVIDIA_H200/device.csv
 TENSOR_CLOCK = 1455 / 1980  # of the clock, where tensor cores draw all the power there is: device.csv
 MMA = 0.62  # of what wgmma reaches, by mma: Luo et al., arXiv 2402.13499
@@ -22,14 +22,14 @@ MMA = 0.62  # of what wgmma reaches, by mma: Luo et al., arXiv 2402.13499
 # are those of NVIDIA's data sheets, the rest of the CUDA Programming Guide's table of compute capabilities. Nobody has
 # compared what comes out for them.
 DEVICES = {
-    "h200": Device("an H200", 90, 132, 1.98, 4.8e12 * OF_PEAK, 50e6, 233472, 256 * 1024, 64, 32, 128, 2048, TENSOR_CLOCK, MMA),
-    "h100": Device("an H100", 90, 132, 1.98, 3.35e12 * OF_PEAK, 50e6, 233472, 256 * 1024, 64, 32, 128, 2048, TENSOR_CLOCK, MMA),
-    "a100": Device("an A100", 80, 108, 1.41, 2.04e12 * OF_PEAK, 40e6, 167936, 192 * 1024, 64, 32, 64, 1024, 1, 1),
-    "4090": Device("an RTX 4090", 89, 128, 2.52, 1.01e12 * OF_PEAK, 72e6, 102400, 128 * 1024, 48, 24, 128, 256, 1, 1),
-    "t4": Device("a T4", 75, 40, 1.59, 0.32e12 * OF_PEAK, 4e6, 65536, 96 * 1024, 32, 16, 64, 512, 1, 1),
+    "h200": Device("an H200", "90a", 132, 1.98, 4.8e12 * OF_PEAK, 50e6, 256 * 1024, 128, 2048, TENSOR_CLOCK, MMA),
+    "h100": Device("an H100", "90a", 132, 1.98, 3.35e12 * OF_PEAK, 50e6, 256 * 1024, 128, 2048, TENSOR_CLOCK, MMA),
+    "a100": Device("an A100", "80", 108, 1.41, 2.04e12 * OF_PEAK, 40e6, 192 * 1024, 64, 1024, 1, 1),
+    "4090": Device("an RTX 4090", "89", 128, 2.52, 1.01e12 * OF_PEAK, 72e6, 128 * 1024, 128, 256, 1, 1),
+    "t4": Device("a T4", "75", 40, 1.59, 0.32e12 * OF_PEAK, 4e6, 96 * 1024, 64, 512, 1, 1),
 }
 H200 = DEVICES["h200"]
-SCHEDULERS, REGISTERS = 4, 65536  # of a multiprocessor, on all of them
+SCHEDULERS = 4  # of a multiprocessor, on all of them
 # Bytes of L2 in a cycle of a multiprocessor. Loads by hand: 02/hopper's ring takes 8.7 TB/s by ncu's count of sectors, and L2
 # is not its bound. Stores by hand, so that 03's first product, 32 sectors a store, is bound by it.
 L2_LOADS, L2_STORES = 10e12 / 132 / 1.98e9, 3.75e12 / 132 / 1.98e9
@@ -53,15 +53,14 @@ TRIED = Constants(issue=[.6, .65, .7, .75, .8, .85, .9], address=[2, 4, 6, 8, 10
 
 
 @functools.lru_cache
-def recorded_registers(capability):
+def recorded_registers(architecture):
     """By kernel, and by its name without template arguments, which a launch may deduce."""
     found = {}
-    column = f"sm_{capability}" + "a" * (capability == 90)
-    for row in project.read_csv(project.ROOT / "docs/results/registers.csv"):
-        if row[column]:
-            registers = int(row[column].split("/")[0])
-            found.setdefault(row["kernel"], registers)
-            found.setdefault(re.sub("<.*", "", row["kernel"].replace("(anonymous namespace)", "")), registers)
+    for row in project.read_csv(registers.RECORD):
+        if cell := row[f"sm_{architecture}"]:
+            count = int(cell.split("/")[0])
+            found.setdefault(row["kernel"], count)
+            found.setdefault(re.sub("<.*", "", row["kernel"].replace("(anonymous namespace)", "")), count)
     return found
 
 
@@ -75,13 +74,12 @@ class Launch:
             if name not in ("chapter", "options", "step", "kernel", "touched"):
                 setattr(self, name, float(value or 0))
         self.touched = [tuple(map(float, one.split(":"))) for one in row["touched"].split()]
-        known = recorded_registers(device.capability)
+        known = recorded_registers(device.architecture)
         plain = re.sub("<.*", "", self.kernel.replace("(anonymous namespace)", ""))
         self.registers = known.get(self.kernel) or known.get(plain) or 64
         self.warps = math.ceil(self.threads / 32)
-        of_warp = math.ceil(self.registers * 32 / 256) * 256
-        self.resident = max(1, min(device.blocks, device.warps // self.warps, REGISTERS // of_warp // self.warps,
-                                   int(device.shared // (self.shared_bytes + 1024))))
+        blocks, _ = registers.most_blocks(device.architecture, self.registers, int(self.shared_bytes), int(self.threads))
+        self.resident = max(1, blocks)
 
 
 def l1_misses(launch):
