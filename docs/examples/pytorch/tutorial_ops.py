@@ -8,9 +8,7 @@ Compiles the step as it stands in its file, compares its result with PyTorch's o
 import ctypes
 import hashlib
 import math
-import os
 import re
-import shutil
 import subprocess
 import sys
 from collections import namedtuple
@@ -109,10 +107,10 @@ def source_of(folder, step):
 
 def built(folder, step):
     """launch() of launch.cu, for this step and this GPU."""
-    nvcc = os.environ.get("CUDACXX") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    nvcc = project.tool("nvcc")
     if torch is None or not hasattr(torch.library, "custom_op"):
         refuse(f"{sys.executable} has no PyTorch of version 2.4 or newer: https://pytorch.org says how to install it")
-    if not shutil.which(nvcc):
+    if not nvcc:
         refuse("there is no nvcc, which compiles the step: docs/setup.md says how to install the CUDA Toolkit")
     if not torch.cuda.is_available():
         refuse("PyTorch finds no GPU: torch.cuda.is_available() is false")
@@ -121,7 +119,7 @@ def built(folder, step):
     command = [nvcc, "-O3", "-std=c++20", f"-arch=sm_{major}{minor}" + "a" * (major == 9), "-diag-suppress=177",
                "-shared", "-Xcompiler=-fPIC"]
     if "cublasCreate" in code:
-        command += ["-lcublas", f"-Xlinker=-rpath,{Path(shutil.which(nvcc)).resolve().parents[1]}/lib64"]
+        command += ["-lcublas", f"-Xlinker=-rpath,{Path(nvcc).resolve().parents[1]}/lib64"]
     digest = hashlib.sha256("\n".join([*command, code]).encode()).hexdigest()
     library = project.ROOT / f"build/torch/{step.name}_{digest[:16]}.so"
     if not library.exists():

@@ -52,19 +52,14 @@ def operands():
     chip(f, x, "registers", "sums")
     way(f, x, "sums", "registers", "cores", True, -7)
 
-    x = panel(f, 1, "wgmma", "9.0: 128 threads begin it")
-    for name in ("A", "B"):
-        chip(f, x, "shared memory", name)
-        way(f, x, name, "shared memory", "cores")
-    chip(f, x, "registers", "sums")
-    way(f, x, "sums", "registers", "cores", True, -7)
-
-    x = panel(f, 2, "tcgen05.mma", "10.0: one thread begins it")
-    for name in ("A", "B"):
-        chip(f, x, "shared memory", name)
-        way(f, x, name, "shared memory", "cores")
-    chip(f, x, "tensor memory", "sums")
-    way(f, x, "sums", "tensor memory", "cores", True, -7)
+    for n, title, say, of_sums in ((1, "wgmma", "9.0: 128 threads begin it", "registers"),
+                                   (2, "tcgen05.mma", "10.0: one thread begins it", "tensor memory")):
+        x = panel(f, n, title, say)
+        for name in ("A", "B"):
+            chip(f, x, "shared memory", name)
+            way(f, x, name, "shared memory", "cores")
+        chip(f, x, of_sums, "sums")
+        way(f, x, "sums", of_sums, "cores", True, -7)
     at = x + PLACES["sums"][0] + CHIP / 2
     f.path(f"M{at} {ROWS['tensor memory'] + 8}V{ROWS['registers'] + HEIGHT - 6}", GREEN, 1.5, "4 3", True)
     f.text(at, ROWS["registers"] + HEIGHT / 2, "tcgen05.ld", 11, TEXT, "middle", code=True, middle=True)
