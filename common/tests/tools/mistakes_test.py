@@ -57,7 +57,8 @@ class Project(Scratch):
         self.write("01_a/part/step1.cu", '#include "part/part.cuh"\n')
         self.write("01_a/part/step2_last.cu", "")
         self.write("01_a/part/part.cuh", '#include "words.cuh"\n')
-        self.write("01_a/tests.cpp", '#include "words.cuh"\n')
+        self.write("01_a/tests.cpp", '#include "words.cuh"\nTEST_CASE("every step is right") {}\n')
+        self.write("01_a/part/tests/steps.cpp", 'TEST_CASE(\n    "every step of the part "\n    "is right") {}\n')
 
     def write(self, name, text):
         path = self.root / name
@@ -109,6 +110,9 @@ class Lists(Project):
                 (r"\[first\]", "[First]", "small letters, digits and _"),
                 (r"\[second\]", "[first]", "[first] has the same name as [first] in 01_a/mistakes.txt"),
                 ("mistake second", "mistake first", "[second] has the same name as [first] in 01_a/mistakes.txt"),
+                ("tests: every.*", "tests: every stage*", "[first] has tests: every stage*, which names no test"),
+                ("tests: every.*", "tests: every step", "[first] has tests: every step, which names no test"),
+                ("tests: every.*", "tests: *of the part is right", "which names no test"),  # another program's
                 ("file: step1.cu", "file: ../b/step1.cu", "[first] changes ../b/step1.cu, and there is no such source"),
                 ("file: step1.cu", "file: step3.cu", "[first] changes step3.cu, and there is no such source"),
                 ("file: step1.cu", "file: mistakes.txt", "[first] changes mistakes.txt, and there is no such source"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The planted mistakes of the chapters: docs/mistakes.md says what for, docs/CONTRIBUTING.md how a mistakes.txt is written.
 
-usage: mistakes.py validate                   is each entry complete, and does its old text match once?
+usage: mistakes.py validate                   is each entry complete, does its old text match once, is there such a test?
        mistakes.py list [CHAPTER | PART]      what there is
        mistakes.py show CHAPTER | PART        the fields of each, the file that it changes, that file's text, and what
                                               is told in the end, as JSON
@@ -13,6 +13,8 @@ and for the build (common/cmake/Mistakes.cmake), where LIST is a mistakes.txt an
 """
 import datetime
 import difflib
+import fnmatch
+import functools
 import json
 import os
 import re
@@ -87,6 +89,8 @@ class Mistake:
                     source = next((folder / file for folder in self.sources() if (folder / file).is_file()), None)
                     if not source or text not in (changed if source == self.file() else source.read_text()):
                         self.problems.append(f"has a line: that is not there: {file} has no {text}")
+                if not any(fnmatch.fnmatchcase(name.lower(), field["tests"].lower()) for name in tests_of(self.folder)):
+                    self.problems.append(f"has tests: {field['tests']}, which names no test")
             except Problem as problem:
                 self.problems.append(str(problem))
 
@@ -167,6 +171,14 @@ class Mistake:
 def chapter_of(path):
     """The chapter's folder, for a list of the chapter or of one of its parts."""
     return path.parent if re.match("[0-9][0-9]_", path.parent.name) else path.parent.parent
+
+
+@functools.lru_cache
+def tests_of(folder):
+    """The names of a chapter's or a part's tests."""
+    texts = (path.read_text() for path in [*folder.glob("tests.cpp"), *folder.glob("tests/*.c*")])
+    named = (name for text in texts for name in re.findall(r'^ *TEST_CASE\(\s*((?:"[^"\n]*"\s*)+)', text, re.M))
+    return ["".join(re.findall('"(.*?)"', name)) for name in named]
 
 
 def files_of(folder):
