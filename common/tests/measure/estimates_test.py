@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """estimates.py and its model: counts are continued right, each term is that of its unit, and the errors stay what they are."""
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tools")]
 from scratch import PROJECT
@@ -12,6 +15,7 @@ sys.path[:0] = map(str, (PROJECT / "common/tools").glob("**/"))
 import estimate  # noqa: E402
 import estimate_model as model  # noqa: E402
 import estimates  # noqa: E402
+import project  # noqa: E402
 
 
 def launch(device=model.H200, **counts):
@@ -109,8 +113,42 @@ class Command(unittest.TestCase):
                 self.assertEqual(self.said(*words), (2, f"learn: {sentence}"))
 
     def test_the_words(self):
-        self.assertEqual(estimate.words_of(["02", "mine", "--on", "T4", "--m", "64"]), ("02", "mine", "t4", ["--m", "64"]))
-        self.assertEqual(estimate.words_of(["02", "--m", "64"]), ("02", "", "h200", ["--m", "64"]))
+        self.assertEqual(estimate.words_of(["02", "mine", "--on", "T4", "--m", "64"]),
+                         ("02", "t4", None, ["--kernel", "mine", "--m", "64"]))
+        self.assertEqual(estimate.words_of(["02", "--m", "64", "--at", "9"]), ("02", "h200", "9", ["--m", "64"]))
+
+    def test_the_sizes(self):
+        words = "--seed 3 --seq 77 --csv a.csv --full --profile --kernel two_buffers".split()
+        self.assertEqual(estimate.sizes_in(words), "--seq 77 --full --kernel two_buffers".split())
+        self.assertEqual(estimate.options_of("06", ["--seq", "77"], None), ["--seq", "77"])
+        self.assertEqual(estimate.options_of("06", ["--kernel", "q_outer"], None),
+                         "--batch 8 --heads 12 --seq 1024 --head-dim 64 --kernel q_outer".split())
+        self.assertEqual(estimate.options_of("06", [], "33"), "--batch 8 --heads 12 --seq 33 --head-dim 64".split())
+        self.assertIsNone(estimate.options_of("06/backward", [], None))
+
+    def test_the_record_stands_for_the_code_as_it_is(self):
+        """Where this fails a step has changed since: common/tools/measure/estimates.py record 01, and so on."""
+        for ladder in ("01", "02", "03", "04", "06"):
+            self.assertTrue(estimates.kept(ladder, estimate.usual_options(ladder)), ladder)
+
+    def test_a_changed_and_a_new_step_are_not_looked_up(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            shutil.copytree(PROJECT / "01_naive_matmul", root / "01_naive_matmul")
+            shutil.copytree(PROJECT / "common", root / "common", ignore=shutil.ignore_patterns("tools", "tests", "node_modules"))
+            step, mine = root / "01_naive_matmul/step2_coalesced.cu", root / "01_naive_matmul/step3_mine.cu"
+
+            def is_kept():
+                with mock.patch.multiple(estimates, code_of=estimates.code_of.__wrapped__), mock.patch.object(project, "ROOT", root):
+                    return bool(estimates.kept("01", estimate.usual_options("01")))
+            self.assertTrue(is_kept())
+            step.write_text("// a comment\n" + step.read_text())
+            self.assertTrue(is_kept())
+            mine.write_text(step.read_text())
+            self.assertFalse(is_kept())
+            mine.unlink()
+            step.write_text(step.read_text() + "int more;\n")
+            self.assertFalse(is_kept())
 
     def test_every_ladder_with_samples_has_a_size(self):
         for row in estimates.steps():

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """What would a GPU say? The time of each step of a chapter, estimated from what the simulator counts, and what bounds it.
 
-usage: ./learn estimate CHAPTER [STEP] [--on GPU] [OPTIONS]     CHAPTER: 02, or a part of it: 02/hopper
+usage: ./learn estimate CHAPTER [STEP] [--on GPU] [--at N] [OPTIONS]     CHAPTER: 02, or a part of it: 02/hopper
        OPTIONS are the sizes, as ./learn run CHAPTER --help lists them; without any, those at which times are measured
+       --at N stands for all sizes that grow with the problem: --at 1024 is --m 1024 --n 1024 --k 1024 of a product
        GPU: h200, h100, a100, 4090 or t4; without --on an H200, the one that the model was compared with
 
-The simulator runs a few blocks of each launch, of the code as it is now. The time is a guess: docs/estimates.md says how it is
-made, and how far it was off. ./learn bench measures.
+The simulator runs a few blocks of each launch, of the code as it is now; as long as that is as it was recorded, the record
+stands for it. The time is a guess: docs/estimates.md says how it is made, and how far it was off. ./learn bench measures.
+With --behind, ./learn run and ./learn profile give all their words, and have the estimate behind what they print.
 """
 import collections
 import os
@@ -16,6 +18,12 @@ sys.path.append(f"{sys.path[0]}/..")  # to project.py, which knows the other roo
 import project
 import estimate_model as model
 import estimates
+
+# What the launches of a step depend on. Options that say how a program runs, and what it writes, are none of these.
+SIZES = "--m --n --k --d --batch --heads --kv-heads --seq --seq-kv --lengths --head-dim --channels --rows --cols".split()
+ALSO_TAKEN = "--kernel --mask --neighbours --layout --strip --epilogue".split()
+FLAGS = "--full --bf16-out --product --tf32".split()
+GROWING = {"01": "--m --n --k", "02": "--m --n --k", "03": "--m --n", "04": "--cols", "05": "--seq", "06": "--seq"}
 
 ELSEWHERE = 2  # the range on a device on which nobody has compared: a guess
 UNITS = {"DRAM": "DRAM", "L2": "L2", "L1": "shared memory and L1", "issue": "instructions", "special": "special functions",
@@ -56,25 +64,60 @@ def print_table(lines):
 
 
 def estimate_steps(ladder, options, device):
+    at = options.index("--kernel") if "--kernel" in options else len(options)
+    known = estimates.kept(ladder, options[:at] + options[at + 2:]) if device is model.H200 else []
+    step = "".join(options[at + 1:at + 2])
+    rows_of_steps = [row for row in known if step in ("", row["step"])] or estimates.sample(ladder, options)
     launches = collections.defaultdict(list)
-    for row in estimates.sample(ladder, options):
+    for row in rows_of_steps:
         launches[row["step"]].append(model.Launch(row, device))
     return [(name, model.estimate(of_step)) for name, of_step in launches.items()]
 
 
+def taken(words, name):
+    """The word behind this one, "" if there is none; both are gone from words. None without this one."""
+    if name not in words:
+        return None
+    at = words.index(name)
+    value = "".join(words[at + 1:at + 2])
+    del words[at:at + 2]
+    return value
+
+
+def sizes_in(words):
+    """Those of a program's words that say what its steps launch."""
+    kept = []
+    for word, value in zip(words, [*words[1:], ""]):
+        kept += [word] if word in FLAGS else [word, value] if word in SIZES + ALSO_TAKEN else []
+    return kept
+
+
+def options_of(ladder, words, at):
+    """A program's options, with the usual sizes where none are given; None where nobody has tried one."""
+    if at is None and set(words) & {*SIZES, *FLAGS}:
+        return words
+    usual = usual_options(ladder)
+    if usual is None:
+        return None
+    if at is not None:
+        if not at.isdecimal() or int(at) == 0:
+            project.die("--at takes a size, such as --at 1024" + f", and not '{at}'" * (at != ""))
+        usual = [at if before in GROWING[ladder[:2]].split() else word for before, word in zip(["", *usual], usual)]
+    return usual + words
+
+
 def words_of(arguments):
-    """The chapter, the step or "", the device's name, and the program's options."""
-    words, name = list(arguments), "h200"
-    if "--on" in words:
-        at = words.index("--on")
-        name = words[at + 1] if at + 1 < len(words) else ""
-        del words[at:at + 2]
-    if name.lower() not in model.DEVICES:
+    """The chapter, the device's name, what --at says, and the program's options."""
+    words = list(arguments)
+    name, at = taken(words, "--on"), taken(words, "--at")
+    name = "h200" if name is None else name.lower()
+    if name not in model.DEVICES:
         project.die(f"--on takes one of {', '.join(model.DEVICES)}" + (f", and there is no {name}" if name else ""))
     if not words or words[0].startswith("-"):
         project.die("estimate which chapter? for example: ./learn estimate 02 register_tile --on t4")
-    step = words.pop(1) if len(words) > 1 and not words[1].startswith("-") else ""
-    return words[0], step, name.lower(), words[1:]
+    if len(words) > 1 and not words[1].startswith("-"):
+        words.insert(1, "--kernel")
+    return words[0], name, at, words[1:]
 
 
 def main():
@@ -82,19 +125,25 @@ def main():
     if {"-h", "--help"} & set(sys.argv[1:]):
         project.arguments(__doc__).print_help()
         return
-    chapter, step, on, options = words_of(sys.argv[1:])
+    arguments = sys.argv[1:]
+    is_behind = "--behind" in arguments
+    if is_behind:
+        arguments.remove("--behind")
+    chapter, on, at, words = words_of(arguments)
     ladder, device = project.short_name(project.find_ladder(chapter)), model.DEVICES[on]
-    options = options or usual_options(ladder)
+    options = options_of(ladder, sizes_in(words) if is_behind else words, at)
     if options is None:
+        if is_behind:
+            return
         project.die(f"no size of {ladder} has been tried: give one; ./learn run {ladder} --help lists the options")
     os.environ["SIMULATOR_CAPABILITY"] = device.architecture.rstrip("a")
     os.environ.setdefault("SIMULATOR_MEMORY", str(16 * 10**9))
-    found = estimate_steps(ladder, [*options, *(["--kernel", step] if step else [])], device)
+    found = estimate_steps(ladder, options, device)
     if not found:
         project.die(f"no step of {ladder} that was asked for runs on {device.name} at these sizes: "
                     f"./learn run {ladder} --list says what each needs")
     is_compared = on == "h200"
-    print(f"{ladder} {' '.join(options)}, on {device.name}: estimated, not measured" +
+    print("\n" * is_behind + f"{ladder} {' '.join(options)}, on {device.name}: estimated, not measured" +
           ("" if is_compared else "; nobody has compared the model with such a GPU"))
     shows_times = ladder not in NO_TIME
     heading = ["step", "estimated (likely range)", "bound by", "next", "about as fast as"]

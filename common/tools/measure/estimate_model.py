@@ -71,7 +71,7 @@ class Launch:
         self.device = device
         self.kernel = row["kernel"]
         for name, value in row.items():
-            if name not in ("chapter", "options", "step", "kernel", "touched"):
+            if name not in ("chapter", "options", "step", "kernel", "touched", "code"):
                 setattr(self, name, float(value or 0))
         self.touched = [tuple(map(float, one.split(":"))) for one in row["touched"].split()]
         known = recorded_registers(device.architecture)

@@ -10,6 +10,8 @@ No GPU is needed. With --sample-csv a program runs a few blocks of each grid (co
 of samples.csv is a launch at a GPU's size. The model itself is estimate_model.py.
 """
 import collections
+import functools
+import hashlib
 import math
 import os
 import subprocess
@@ -20,11 +22,12 @@ from pathlib import Path
 sys.path.append(f"{sys.path[0]}/..")  # to project.py, which knows the other rooms
 import project
 import results
+import sass
 import estimate_model as model
 
 SAMPLES = project.ROOT / "docs/results/samples.csv"
 SIZES = Path(__file__).with_name("estimate_sizes.txt")
-TEXTS = "chapter", "options", "step", "kernel", "touched"
+TEXTS = "chapter", "options", "step", "kernel", "touched", "code"
 DEPTHS = 256, 512  # a product with a K of 2048 or more is sampled at these two, and continued
 BY_DEPTH = "02/few_rows", "02/any_shape"  # but for these, whose launchers choose by K
 IS_ONE_SPEED = 0.05  # two steps whose times differ by less have no order that could be right
@@ -33,6 +36,17 @@ IN_RANGE = 1.2       # of two estimates whose ratio is less the ranges overlap: 
 
 
 # ---- Recording
+
+@functools.cache
+def code_of(ladder, step):
+    """A mark of what makes a step's launches, without comments: its file, and those of its folder that are no step's."""
+    folder = project.find_ladder(ladder)
+    steps = {one.path: one.name for one in project.steps(folder)}
+    others = {path for path in folder.glob("*.c*") if path.name not in ("main.cpp", "reference.cpp", "tests.cpp", "take.cu")}
+    own = [path for path, name in steps.items() if name == step]  # none, of a stage of chapter 05
+    used = sorted(others if not own else others - set(steps) | set(own))
+    return hashlib.sha256("".join(map(sass.fingerprint, used)).encode()).hexdigest()[:12]
+
 
 def sampled(ladder, options):
     """The lines of one run, as texts."""
@@ -75,7 +89,15 @@ def sample(ladder, options):
     for one in lines:
         values = {key: value if key in TEXTS else f"{float(value):.8g}" for key, value in one.items()
                   if key not in ("program", "sizes", "flop", "bytes", "arithmetic")}
-        yield {"chapter": ladder, "options": " ".join(options)} | values
+        yield {"chapter": ladder, "options": " ".join(options)} | values | {"code": code_of(ladder, one["step"])}
+
+
+def kept(ladder, options):
+    """What samples.csv has of this, or nothing if the code of one of the steps is another by now, or a step is new."""
+    of_ladder = [row for row in project.read_csv(SAMPLES) if row["chapter"] == ladder]
+    new = {step.name for step in project.steps(project.find_ladder(ladder))} - {row["step"] for row in of_ladder}
+    lines = [row for row in of_ladder if row["options"] == " ".join(options)]
+    return lines if not new and all(row["code"] == code_of(ladder, row["step"]) for row in lines) else []
 
 
 def record(word):
