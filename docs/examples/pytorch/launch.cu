@@ -1,5 +1,5 @@
 // What Python calls: tutorial_ops.py puts it below a step, in one file with all that it needs.
-// CHAPTER, LADDER and STEP become the step's; of call() stays what is for its ladder.
+// CHAPTER, LADDER and STEP become the step's; of what follows a `// ----` its ladder's lines stay.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct Tensor {  // for a parameter of any pointer type
   }
 };
 
-namespace {
-
-/// Tensors, inputs first, and sizes. `allocate` has memory of PyTorch's, until the call is over.
-void call(const Tensor* t, const int64_t* s, void* (*allocate)(int64_t), cudaStream_t stream) {
+/// nullptr, or what was wrong. Inputs come first; `allocate` has memory of PyTorch's for the call.
+extern "C" const char* launch(const Tensor* t, const int64_t* s, int device,
+                              void* (*allocate)(int64_t), cudaStream_t stream) try {
+  CUDA_CHECK(cudaSetDevice(device));
   [[maybe_unused]] const auto workspace = [allocate](int64_t bytes) {
     const Workspace memory = {bytes > 0 ? allocate(bytes) : nullptr, bytes};
     if (bytes > 0 && memory.memory == nullptr) throw Error("no memory for the step's workspace");
@@ -46,8 +46,7 @@ void call(const Tensor* t, const int64_t* s, void* (*allocate)(int64_t), cudaStr
   bf16* const C = t[2];  // it could be float32, too
   STEP(product, t[0], t[1], C, workspace(LADDER::workspace_bytes(product, t[0], t[1])), stream);
   // ---- 02/fp16
-  __half* const C = t[2];
-  STEP({s[0], s[1], s[2]}, t[0], t[1], C, {}, stream);
+  STEP({s[0], s[1], s[2]}, t[0], t[1], static_cast<__half*>(t[2]), {}, stream);
   // ---- 04
   STEP(t[0], t[1], s[0], s[1]);
   // ---- 04/long_rows
@@ -72,15 +71,6 @@ void call(const Tensor* t, const int64_t* s, void* (*allocate)(int64_t), cudaStr
   // ---- 06/joint
   STEP(t[0], t[1], t[2], t[3], t[4], s[0], s[1], s[2]);
   // ---- all
-}
-
-}  // namespace
-
-/// nullptr, or what was wrong.
-extern "C" const char* launch(const Tensor* tensors, const int64_t* sizes, int device,
-                              void* (*allocate)(int64_t), cudaStream_t stream) try {
-  CUDA_CHECK(cudaSetDevice(device));
-  call(tensors, sizes, allocate, stream);
   return nullptr;
 } catch (const std::exception& error) {
   static std::string message;

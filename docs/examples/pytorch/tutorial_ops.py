@@ -34,18 +34,12 @@ try:
 except ImportError:
     torch = None
 
-# ---- what the ladders compute
-
+# ---- What the ladders compute
 
 # Inputs, and outputs, with their sizes, behind + what a launcher needs besides; sizes as launch.cu has them, s[0] …;
 # PyTorch's own, and how far a kernel in fp32 may be off from it. r is the rounding of a narrower type.
 Kind = namedtuple("Kind", "inputs outputs sizes torchs bound", defaults=[None] * 2)
 U = 2**-24  # fp32 rounds by at most this part of a number
-
-
-def softmax_bound(r, x):  # common/compare/softmax_error.hpp, as for the two numbers that are furthest apart
-    apart, n = (x.max() - x.min()).item(), x.shape[1]
-    return U * (10 + 4 * apart + 6.1 * n + 4 * math.log(n)) * torch.softmax(x, 1) + 2**-147
 
 
 def attention_bound(r, q, k, v, causal):  # softmax_mean() of common/take/take.hpp
@@ -54,9 +48,10 @@ def attention_bound(r, q, k, v, causal):  # softmax_mean() of common/take/take.h
 
 
 heads = lambda qkv: qkv.transpose(1, 3).unbind(2)  # three of (B, NH, T, HS)
-PRODUCT = Kind("A(M,K) B(K,N)", "C(M,N)", "M N K", lambda A, B: A @ B,
-               lambda r, A, B: 1.01 * A.shape[1] * U * (A.abs() @ B.abs()))
-SOFTMAX = Kind("x(rows,columns)", "y(rows,columns)", "rows columns", lambda x: torch.softmax(x, 1), softmax_bound)
+PRODUCT = Kind("A(M,K) B(K,N)", "C(M,N)", "M N K", lambda A, B: A @ B, lambda r, A, B: 1.01 * A.shape[1] * U * (A.abs() @ B.abs()))
+# softmax's bound is that of common/compare/softmax_error.hpp, as for the two numbers that are furthest apart
+SOFTMAX = Kind("x(rows,columns)", "y(rows,columns)", "rows columns", lambda x: torch.softmax(x, 1), lambda r, x: 2**-147 +
+               U * (10 + 4 * (x.max() - x.min()) + 6.1 * x.shape[1] + 4 * math.log(x.shape[1])) * torch.softmax(x, 1))
 PACKED = Kind("qkv(B,T,3,NH,HS)", "out(B,T,NH,HS)", "B T NH HS causal",
               lambda qkv, causal: ATTENTION.torchs(*heads(qkv), causal).transpose(1, 2),
               lambda r, qkv, causal: attention_bound(r, *heads(qkv), causal).transpose(1, 2))
@@ -80,13 +75,11 @@ LADDERS = {ladder: row for ladders, *row in (  # the number: how much less exact
     ("06/joint", JOINT, "float32", 1),
 ) for ladder in ladders.split()}
 
-# ---- from a step to an operator
-
+# ---- From a step to an operator
 
 def find(chapter, name=None):
-    folder, at = project.find_ladder(chapter), -1
-    if name:
-        folder, at = diff_steps.find(folder, name, "torch")
+    folder = project.find_ladder(chapter)
+    folder, at = diff_steps.find(folder, name, "torch") if name else (folder, -1)
     if project.short_name(folder) not in LADDERS:
         refuse(f"{project.label(folder)} has no operator of PyTorch; these have: {', '.join(LADDERS)}")
     return folder, project.steps(folder)[at]
@@ -116,8 +109,8 @@ def built(folder, step):
         refuse("PyTorch finds no GPU: torch.cuda.is_available() is false")
     major, minor = torch.cuda.get_device_capability()
     code = source_of(folder, step)
-    command = [nvcc, "-O3", "-std=c++20", f"-arch=sm_{major}{minor}" + "a" * (major == 9), "-diag-suppress=177",
-               "-shared", "-Xcompiler=-fPIC"]
+    flags = f"-O3 -std=c++20 -arch=sm_{major}{minor}{'a' * (major == 9)} -diag-suppress=177 -shared -Xcompiler=-fPIC"
+    command = [nvcc, *flags.split()]
     if "cublasCreate" in code:
         command += ["-lcublas", f"-Xlinker=-rpath,{Path(nvcc).resolve().parents[1]}/lib64"]
     digest = hashlib.sha256("\n".join([*command, code]).encode()).hexdigest()
@@ -216,7 +209,7 @@ def load(chapter, name=None):
     return getattr(torch.ops.tutorial, name)
 
 
-# ---- ./learn torch
+# ---- The command ./learn torch
 
 SIZES = {"M": 4096, "N": 4096, "K": 4096, "rows": 16384, "columns": 4096, "m": 4096, "n": 4096, "k": 64, "3": 3,
          "B": 8, "NH": 12, "NH_kv": 12, "T": 1024, "Tq": 1024, "Tk": 1024, "HS": 64}
@@ -259,24 +252,18 @@ def show(chapter, name):
         dout = torch.randn_like(inputs[0])
         is_right = compare("gradients", gradients_of(first, *inputs, dout), gradients_of(kind.torchs, *inputs, dout),
                            gradients_of(kind.torchs, *exact, dout[-1:].double())(), [1e-3] * 3)
-    outputs, wanted = (re.sub(r"\(.*?\)", ",", text).strip(" ,") for text in (kind.outputs.split("+")[0], kind.inputs))
-    print(f"In Python:  import sys; sys.path.append({str(HERE)!r}); from tutorial_ops import load\n  {outputs} = "
-          f"load({chapter!r}, {step.name!r})({wanted}{', causal=True' * ('causal' in kind.sizes)})  # torch.ops.{op}")
+    print(f"In Python, with {HERE} in sys.path: from tutorial_ops import load; load({chapter!r}, {step.name!r})")
     return is_right
 
 
-def main():
+if __name__ == "__main__":
     project.program = "learn torch"
     parser = project.arguments(__doc__, prog="./learn torch")
     parser.add_argument("chapter")
     parser.add_argument("step", nargs="?")
     words = parser.parse_args()
     try:
-        return 0 if show(words.chapter, words.step) else 1
+        sys.exit(0 if show(words.chapter, words.step) else 1)
     except RuntimeError as error:
         project.say(f"{project.program}: {error}")
-        return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        sys.exit(2)
