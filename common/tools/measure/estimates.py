@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.append(f"{sys.path[0]}/..")  # to project.py, which knows the other rooms
+import profile_steps
 import project
 import results
 import sass
@@ -184,12 +185,34 @@ def line(name, found):
             f"{100 * all_right / max(count, 1):6.0f} % of {count:3} {100 * right / max(ordered, 1):6.0f} % of {ordered:3}")
 
 
+def busiest_units():
+    """Of each kernel that Nsight Compute looked at, at a size that is sampled: the term that is longest by the model, and the
+    unit that was busiest, "latency" too where none was busy for 60 % of the time, NVIDIA's own rule."""
+    launches = {}
+    for row in project.read_csv(SAMPLES):
+        folder = project.label(project.find_ladder(row["chapter"]))
+        launches.setdefault((folder, row["options"], profile_steps.kernel_name(row["kernel"])), model.Launch(row))
+    for row in results.table("figures"):
+        launch = launches.get((row["chapter"], row["options"].partition(" --kernel")[0], row["kernel"]))
+        if launch is None:
+            continue
+        of = {name: float(value or 0) for name, value in row.items() if name == "ns" or name.endswith(("_percent", "_passes", "_sectors"))}
+        cycles = of["ns"] * model.H200.ghz * model.H200.multiprocessors
+        busy = {"DRAM": of["dram_percent"], "issue": max(of["issue_percent"], of["fma_percent"]),
+                "tensor": of["tensor_percent"], "L1": 100 * of["shared_load_passes"] / cycles,
+                "L2": 100 * 32 * of["l2_sectors"] / cycles / model.L2_LOADS}
+        terms = model.terms(launch, model.FITTED)
+        unit = max(busy, key=busy.get)
+        yield max(terms, key=terms.get), {unit} | ({"latency"} if busy[unit] < 60 else set())
+
+
 def figures():
     """What a page says of the model, with model.FITTED."""
     found = [(step, model.estimate(step.launches).us) for step in steps()]
     plain = [abs(step.of_bound + model.LAUNCH_US / step.us - 1) for step, _ in found if step.of_bound]
     ordered, right, count = order(found, IN_RANGE)
-    return {"steps": f"{len(found)}", "median": f"{100 * median(errors(found)):.0f} %",
+    named = [bound in true for bound, true in busiest_units()]
+    return {"kernels": f"{len(named)}", "named": f"{100 * sum(named) / len(named):.0f} %", "steps": f"{len(found)}", "median": f"{100 * median(errors(found)):.0f} %",
             "tenth": f"{100 * errors(found)[int(0.9 * len(found))]:.0f} %", "roofline": f"{100 * median(plain):.0f} %",
             "pairs": f"{count}", "ordered": f"{ordered}", "open": f"{count - ordered}",
             "right": "all" if right == ordered else f"{right}",
