@@ -13,6 +13,7 @@ import page_claims  # noqa: E402
 import page_headers  # noqa: E402
 import page_outputs  # noqa: E402
 import page_rules  # noqa: E402
+import page_values  # noqa: E402
 
 TIMES = """\
 sizes,chapter,step,kind,median_ms,of_bound,flop,bytes,options
@@ -128,6 +129,25 @@ OF_SANITIZERS = """\
 | init | 1 | 1 | 0 | 0 | 0 | 0 |
 
 <!-- end of table -->
+"""
+RECORD = """\
+== sass 90a of 0123456789ab: CUDA 13.0, 2026-11-28, at commit 0123456
+
+one_kernel: SASS for 9.0a
+
+  54  b[j] = Bs[k][j];
+         3  LDS.128 R32, [R71+-0x10]
+         5  LDS.128 R36, [R71]
+         …  56 FFMA
+
+64 FFMA, 2 LDS.128, 1 BRA, 4 others; 90 % of the 71 instructions are FFMA.
+120 registers a thread, none spilled.
+
+== sass 80 of 0123456789ab: CUDA 13.0, 2026-11-28, at commit 0123456
+
+one_kernel: SASS for 8.0
+
+32 FFMA; 100 % of the 32 instructions are FFMA.
 """
 # What each page of the road and of the parts has.
 OPENING = '*About <!--= hours("{0}") -->0.5<!--/--> hours to read, <!--= hours_in_all("{0}") -->1<!--/--> with its exercises. You need nothing. Needed for 06: {1}.*\n\n'
@@ -437,6 +457,23 @@ class Pages(Scratch):
         page = self.write("docs/setup.md", "It is <!--= whole(budget.WORDS_A_MINUTE) -->0<!--/--> a minute.\n")
         self.pages("--update")
         self.assertIn(f"-->{page_budget.WORDS_A_MINUTE}<!--/-->", page.read_text())
+
+    def test_numbers_and_lines_of_a_record(self):
+        self.write("01_a/step1_one.cu", SOURCE)
+        self.write("docs/results/sass/01_a/step1_one.txt", RECORD)
+        page = self.write("docs/setup.md", '\n'.join(
+            f'It has <!--= whole(instructions("01", "one"{kind})) -->0<!--/-->.' for kind in (', "LDS.128"', ', "FFMA"', "")))
+        self.pages("--update", status=None)
+        self.assertEqual(page_values.VALUE.sub(r"\2", page.read_text()), "It has 2.\nIt has 64.\nIt has 71.\n")
+        for wrong in ('"01", "one", "LDS"', '"01", "one", "others"', '"01", "two"', '"07", "one"'):
+            page.write_text(f"It has <!--= instructions({wrong}) -->1<!--/-->.\n")
+            self.assertIn("docs/results/sass has no ", self.pages("--update", status=1))
+
+    def test_lines_of_a_record(self):
+        path = self.write("docs/results/sass/01_a/step1_one.txt", RECORD).relative_to(self.root)
+        lines = "".join(RECORD.splitlines(keepends=True)[4:8])
+        self.assert_says(f"<!-- from {path} -->\n```text\n{lines}```\n")
+        self.assert_says(f"<!-- from {path} -->\n```text\n{lines.replace('R36', 'R37')}```\n", f"not in {path}")
 
     def test_numbers_that_markdown_would_break(self):
         page = self.write("docs/setup.md", 'It takes\n<!--= ms("01", "one") -->274<!--/--> ms\n')

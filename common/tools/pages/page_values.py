@@ -14,6 +14,8 @@ takes no comment with two dashes in a sentence, and none at the beginning of a l
   raw(KERNEL, COLUMN, SIZE)          of figures.csv, as a number
   registers(KERNEL)                  of a thread, of registers.csv
   local_bytes(KERNEL)                what a thread keeps in local memory, of the same
+  instructions(LADDER, STEP, KIND)   how many of a kind, "LDS.128", stand in a step's inner loop, of docs/results/sass on 9.0a;
+                                     without a kind: all
   variant(EXPERIMENT, SIZE, VARIANT, COLUMN)   of variants.csv, its value if no column is named
   fact(KEY)                          of device.csv
   field(FILE, COLUMN, NAME=VALUE)    of another table: the column of the first line in which NAME is VALUE
@@ -41,6 +43,7 @@ import page_tables
 import project
 import random_shapes
 import results
+import sass
 
 VALUE = re.compile(r"<!--= (.+?) -->(.*?)<!--/-->", re.S)
 AT_LINE_START = re.compile(r"(?<=\S)\n *(?=<!--=)")
@@ -120,6 +123,19 @@ def local_bytes(kernel, ladder=""):
     return recorded_registers(kernel, ladder)[1]
 
 
+def instructions(ladder, step, kind=""):
+    folders = [folder for folder in project.ladders() if project.short_name(folder) == ladder]
+    paths = [each.path for folder in folders for each in project.steps(folder) if each.name == step]
+    record = sass.record_of(paths[0]) if paths else None
+    text = record.read_text() if record and record.exists() else ""
+    section = text.partition("== sass 90a ")[2].partition("\n== ")[0]
+    counts = re.search(r"^((?:\d+ \S+, )*\d+ \S+); \d+ % of the (\d+) instructions", section, re.M)
+    number = {kind: count for count, kind in re.findall(r"(\d+) ([A-Z][^\s,]*)", counts[1])} | {"": counts[2]} if counts else {}
+    if kind not in number:
+        raise ValueError(f"docs/results/sass has no {kind or 'record'} of {ladder} {step}")
+    return int(number[kind])
+
+
 def field(file, column, **where):
     for row in results.table(file):
         if all(row[name] == str(value) for name, value in where.items()):
@@ -176,7 +192,7 @@ def whole(x):
 
 
 KNOWN = {function.__name__: function for function in
-         (ms, speed, of_bound, tflops, gbs, cell, field, variant, fact, latency, at_random, estimates, verdicts, hours, hours_in_all, percent,
+         (ms, speed, of_bound, tflops, gbs, cell, instructions, field, variant, fact, latency, at_random, estimates, verdicts, hours, hours_in_all, percent,
           whole, rounded)} | {"budget": page_budget} | page_formulas.KNOWN
 OF_LADDER = (counter, raw, registers, local_bytes)  # of the page's chapter or part
 
