@@ -128,6 +128,16 @@ def show_recorded(words, path, architecture, why):
         sys.exit(print(text + elsewhere(path, name)))
 
 
+def no_answer(path):
+    """Why the record of a step does not answer, and what would."""
+    toolkit = "install the CUDA Toolkit (docs/setup.md)"
+    if have := ", ".join(f"{kind.upper()} for {dotted(arch)}" for kind, arch in recorded(path)):
+        return f"of this step only the inner loop of one kernel is recorded ({have}); for anything else {toolkit}"
+    if record_of(path).exists():
+        return f"this step, or a header of it, has changed since its record was made; {toolkit}"
+    return f"nothing is recorded of this step; {toolkit}"
+
+
 # ---- what is shown
 
 
@@ -227,8 +237,7 @@ def main():
     ptx = words.ptx
     if not project.tool("nvcc"):
         show_recorded(words, path, architecture, "There is no nvcc here")
-        die("there is no nvcc here, and of this step as it is now nothing is recorded for these words; "
-            "install the CUDA Toolkit (docs/setup.md)")
+        die(f"there is no nvcc here, and {no_answer(path)}")
     if not ptx and not project.tool("nvdisasm"):
         show_recorded(words, path, architecture, "There is no nvdisasm here")
         ptx = True
