@@ -18,6 +18,7 @@ struct Traffic {
   int64_t sectors = 0;     // global memory: pieces of 32 bytes that were touched
   int64_t wavefronts = 0;  // shared memory: passes through the banks
   int64_t conflicts = 0;   // and those of them that bank conflicts cost
+  int64_t mergeable = 0;   // shared loads: requests that fall away if nvcc merges neighbours
 
   Traffic& operator+=(const Traffic& other) {
     requests += other.requests;
@@ -26,6 +27,7 @@ struct Traffic {
     sectors += other.sectors;
     wavefronts += other.wavefronts;
     conflicts += other.conflicts;
+    mergeable += other.mergeable;
     return *this;
   }
 };

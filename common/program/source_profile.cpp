@@ -31,6 +31,13 @@ constexpr Kind kKinds[] = {
 // A line is marked when at least this part of its traffic is in vain.
 constexpr double kWaste = 0.25;
 
+/// How many requests a GPU may count; "" when as many. It is no waste, so it has another mark.
+std::string merged(const Traffic& traffic) {
+  if (traffic.mergeable == 0) return "";
+  return "  · " + count_text(traffic.requests - traffic.mergeable) +
+         " requests if nvcc merges them (see ./learn sass)";
+}
+
 /// What is wasteful about it; "" when nothing is.
 std::string remark(const Kind& kind, const Traffic& traffic) {
   const auto count = static_cast<double>(traffic.requests);
@@ -46,7 +53,7 @@ std::string remark(const Kind& kind, const Traffic& traffic) {
                                      (32.0 * static_cast<double>(traffic.sectors))) +
             " of what is touched is asked for";
   }
-  return words;
+  return words.empty() ? words : "  ▲ " + words;
 }
 
 // The heads of a row of figures. "each" is a request's share.
@@ -67,17 +74,25 @@ std::string figures(const Kind& kind, const Traffic& traffic) {
   return row;
 }
 
-/// The rows of a line, each with its remark.
-std::vector<std::pair<std::string, std::string>> rows_of(const Counts& counts) {
-  std::vector<std::pair<std::string, std::string>> rows;
+/// A kind's figures, and what is said below them.
+struct Row {
+  std::string figures;
+  std::vector<std::string> below = {};
+};
+
+std::vector<Row> rows_of(const Counts& counts) {
+  std::vector<Row> rows;
   for (const Kind& kind : kKinds) {
     const Traffic& traffic = counts.*kind.traffic;
-    if (traffic.requests > 0) rows.push_back({figures(kind, traffic), remark(kind, traffic)});
+    if (traffic.requests == 0) continue;
+    rows.push_back({figures(kind, traffic)});
+    for (const std::string& words : {remark(kind, traffic), merged(traffic)})
+      if (!words.empty()) rows.back().below.push_back(words);
   }
   const auto plain = [&](const char* name, int64_t count) {
     char row[64];
     std::snprintf(row, sizeof row, "%-13s %9s", name, count_text(count).c_str());
-    if (count > 0) rows.push_back({row, ""});
+    if (count > 0) rows.push_back({row});
   };
   plain("barrier", counts.barriers);
   plain("warp op", counts.warp_operations);
@@ -113,12 +128,12 @@ void print_source(const std::vector<ProfiledLine>& lines) {
                                  : std::string();
     char place[16];
     std::snprintf(place, sizeof place, "%4d  ", number);
-    std::vector<std::pair<std::string, std::string>> rows;
+    std::vector<Row> rows;
     if (next < lines.size() && lines[next].line == number) rows = rows_of(lines[next++].counts);
-    std::cout << padded(rows.empty() ? "" : rows[0].first) << " │ " << place << code << '\n';
+    std::cout << padded(rows.empty() ? "" : rows[0].figures) << " │ " << place << code << '\n';
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (i > 0) std::cout << padded(rows[i].first) << " │\n";
-      if (!rows[i].second.empty()) std::cout << padded("  ▲ " + rows[i].second) << " │\n";
+      if (i > 0) std::cout << padded(rows[i].figures) << " │\n";
+      for (const std::string& words : rows[i].below) std::cout << padded(words) << " │\n";
     }
   }
 }
@@ -158,7 +173,7 @@ void print_profile(const std::string& title, const std::vector<KernelProfile>& p
                     profile.lines.begin() + static_cast<long>(end)});
     }
     std::cout << "in all\n";
-    for (const auto& [row, words] : rows_of(profile.total)) std::cout << row << '\n';
+    for (const Row& row : rows_of(profile.total)) std::cout << row.figures << '\n';
     print_asked(profile, asked);
   }
   std::cout << std::flush;

@@ -29,17 +29,23 @@ void MergedLoads::load(int warp, uint32_t instruction, const WarpRequest& reques
     run.bytes += request.bytes;
     return;
   }
-  end(run);
+  end(instruction, run);
   run = {request, request.bytes};
 }
 
-void MergedLoads::end(Run& run) {
+int64_t MergedLoads::requests() {
+  int64_t sum = 0;
+  for (const auto& [instruction, count] : requests_by_instruction()) sum += count;
+  return sum;
+}
+
+void MergedLoads::end(uint32_t instruction, Run& run) {
   while (run.bytes > 0) {
     WarpRequest request = run.first;
     uint32_t bytes = kWidest;
     while (bytes > request.bytes && (bytes > run.bytes || !is_aligned(request, bytes))) bytes /= 2;
     request.bytes = bytes;
-    ++requests_;
+    ++requests_[instruction];
     passes_ += shared_load(request).all;
     run.bytes -= bytes;
     for (uintptr_t& address : run.first.address) address += bytes;
@@ -48,7 +54,7 @@ void MergedLoads::end(Run& run) {
 
 void MergedLoads::end_all() {
   for (auto& warp : warps_)
-    for (auto& [instruction, run] : warp) end(run);
+    for (auto& [instruction, run] : warp) end(instruction, run);
 }
 
 }  // namespace simulator

@@ -15,7 +15,10 @@ class MergedLoads {
  public:
   void load(int warp, uint32_t instruction, const WarpRequest& request);
   /// The requests so far, and their passes. Ends the runs.
-  int64_t requests() { return end_all(), requests_; }
+  int64_t requests();
+  const std::unordered_map<uint32_t, int64_t>& requests_by_instruction() {
+    return end_all(), requests_;
+  }
   int64_t passes() { return end_all(), passes_; }
 
  private:
@@ -24,11 +27,12 @@ class MergedLoads {
     WarpRequest first;
     uint32_t bytes = 0;
   };
-  void end(Run& run);
+  void end(uint32_t instruction, Run& run);
   void end_all();
 
   std::vector<std::unordered_map<uint32_t, Run>> warps_;  // by instruction
-  int64_t requests_ = 0, passes_ = 0;
+  std::unordered_map<uint32_t, int64_t> requests_;        // by instruction
+  int64_t passes_ = 0;
 };
 
 }  // namespace simulator

@@ -158,13 +158,12 @@ void Trace::touch(int warp, const Event& event, const WarpRequest& request) {
     footprint.load_past_l1(request);
   else if (event.access == Access::store || event.access == Access::atomic)
     footprint.store(request);
-  else if (event.access == Access::shared_load)
-    profiled_.merged.load(warp, event.instruction, request);
 }
 
 void Trace::count(int warp, const Event& event, const WarpRequest& request) {
   if (event.access == Access::part_copy_to) return;
   if (sampled_) touch(warp, event, request);
+  if (event.access == Access::shared_load) profiled_.merged.load(warp, event.instruction, request);
   const bool is_copy = event.access == Access::copy_from || event.access == Access::copy_to ||
                        event.access == Access::part_copy_from;
   tutorial::Traffic& traffic =
@@ -260,6 +259,7 @@ bool profiling() {
 }
 
 void add_profile(const char* name, const void* address, uint32_t launch, const Profiled& profiled) {
+  MergedLoads merged = profiled.merged;
   const std::string full = kernel_name(address, name);
   const std::lock_guard lock(mutex);
   auto kernel = std::find_if(kernels.begin(), kernels.end(),
@@ -272,6 +272,10 @@ void add_profile(const char* name, const void* address, uint32_t launch, const P
   kernel->profiled.async_copies += profiled.async_copies;
   for (const auto& [key, traffic] : profiled.instructions)
     kernel->profiled.instructions[key] += traffic;
+  for (const auto& [instruction, count] : merged.requests_by_instruction()) {
+    const std::pair key = {Access::shared_load, instruction};
+    kernel->profiled.instructions[key].mergeable += profiled.instructions.at(key).requests - count;
+  }
   for (const auto& [place, counts] : profiled.places) kernel->profiled.places[place] += counts;
 }
 

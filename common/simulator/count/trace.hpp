@@ -46,12 +46,12 @@ enum class Access : uint8_t {
 /// What the instructions of a kernel did, and its barriers and warp operations by file and line.
 struct Profiled {
   int64_t blocks = 0, threads = 0, async_copies = 0;
+  MergedLoads merged;
   // Only where a sample of the blocks runs (sample.hpp):
   int64_t steps = 0;  // basic blocks that warps entered
   tutorial::FloatWork arithmetic;
   int64_t by_warps = 0, by_warpgroups = 0;  // multiply-adds of tensor cores, as in SampledLaunch
   Footprint footprint;
-  MergedLoads merged;
   std::map<std::pair<Access, uint32_t>, tutorial::Traffic> instructions;
   std::map<std::pair<std::string, int>, tutorial::Counts> places;
 };

@@ -17,7 +17,8 @@ KernelProfile profile_of(const std::string& path) {
   // 32 bytes a sector: 4·1024 bytes lie in 500.
   load.counts.loads = {.requests = 40, .lanes = 1000, .bytes = 4096, .sectors = 500};
   load.counts.shared_stores = {.requests = 10, .lanes = 320, .wavefronts = 10};
-  store.counts.shared_loads = {.requests = 10, .lanes = 320, .wavefronts = 40, .conflicts = 30};
+  store.counts.shared_loads = {
+      .requests = 10, .lanes = 320, .wavefronts = 40, .conflicts = 30, .mergeable = 6};
   store.counts.stores = {.requests = 32, .lanes = 1024, .bytes = 4096, .sectors = 128};
   store.counts.barriers = 6;
   kernel.lines = {load, store};
@@ -47,6 +48,7 @@ TEST_CASE("a profile has the figures of each line beside it, and the sums", "[ch
             "store                32   32.0   4.00 sectors  4.10 kB → 4.10 kB │    4    store();\n"
             "shared load          10   32.0   4.00 passes   30 conflicts      │\n"
             "  ▲ 1.0 passes would do without bank conflicts                   │\n"
+            "  · 4 requests if nvcc merges them (see ./learn sass)            │\n"
             "barrier               6                                          │\n"
             "in all\n"
             "load                 40   25.0  12.50 sectors  4.10 kB → 16.0 kB\n"

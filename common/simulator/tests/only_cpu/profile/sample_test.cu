@@ -167,6 +167,9 @@ TEST_CASE("neighbours that each lane reads one after another are one load") {
   merged.load(0, 7, request(4096, 4, 4));
   merged.load(0, 7, request(4096 + 128, 4, 4));
   CHECK(merged.requests() == 4);  // the next row is no neighbour
+  merged.load(0, 8, request(4096, 4, 4));
+  CHECK(merged.requests() == 5);  // nor is what another place of the program reads
+  CHECK(merged.requests_by_instruction().at(7) == 4);
   simulator::MergedLoads odd;
   for (uintptr_t i = 0; i < 3; ++i) odd.load(0, 7, request(4100 + 4 * i, 16, 4));
   CHECK(odd.requests() == 2);  // 4 bytes, then 8
