@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """./learn sass: what it reads in nvcc's PTX and nvdisasm's SASS, and what it says. Other programs stand for these two;
 where nvcc is, it compiles steps, too. The SASS here is written by hand, in nvdisasm's form."""
+import json
 import os
 import re
 import shutil
@@ -369,7 +370,11 @@ multiprocessor: 50 % of its threads, for want of registers.
         self.record("--kind", "sass,ptx", "--arch", "80,86")
         path = self.root / "docs/results/sass/01_a/step1_rows.txt"
         self.assertEqual(re.findall("^== (.*) of", path.read_text(), re.M), ["sass 86", "sass 80", "ptx 86", "ptx 80"])
+        data = json.loads(self.sass("--json"))
+        self.assertEqual([(source, [arch for arch, *_ in each]) for source, each in data.items()],
+                         [("01_a/step1_rows.cu", ["8.6", "8.0"])])
         anew = self.sass("01", "rows", "--arch", "80")
+        self.assertTrue(anew.startswith(data["01_a/step1_rows.cu"][1][2]))
         for gone, why in (("nvdisasm", "There is no nvdisasm here"), ("nvcc", "There is no nvcc here")):
             (self.bin / gone).unlink()
             said = self.sass("01", "rows", "--arch", "80")
@@ -385,6 +390,7 @@ multiprocessor: 50 % of its threads, for want of registers.
         step.write_text(step.read_text().replace("// twice", "// 2 times"))
         self.assertIn("record for 8.0", self.sass("01", "rows", "--arch", "80"))
         (self.root / "01_a/01_a.hpp").write_text("int other;\n")
+        self.assertEqual(self.sass("--json"), "{}")
         self.assertIn("this step, or a header of it, has changed", self.sass("01", "rows", "--arch", "80", status=2))
         path.rename(path.with_suffix(".old"))
         self.assertIn("nothing is recorded of this step", self.sass("01", "rows", "--arch", "80", status=2))

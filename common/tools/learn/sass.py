@@ -2,12 +2,14 @@
 """Shows what nvcc makes of a step's inner loop: each line of code, and below it the instructions that it became.
 
 usage: ./learn sass CHAPTER STEP [--arch 80] [--kernel NAME] [--loop N] [--all] [--ptx]
+       common/tools/learn/sass.py --json    what is recorded of all steps, for the site
 
 CHAPTER is 02, or a part of it: 02/hopper. What is shown is SASS, the machine's own language, made anew from the file as
 it is now: no GPU is needed, but nvcc and nvdisasm. Without nvdisasm it is PTX, from which SASS is made; of a step that
 was not edited the recorded SASS (docs/results/sass), which is there without nvcc, too.
 """
 import hashlib
+import json
 import re
 import signal
 import subprocess
@@ -117,6 +119,14 @@ def recorded(path):
             for i in range(0, len(parts), 5) if parts[i + 2] == fingerprint(path)}
 
 
+def all_as_data():
+    """{"02_tiled_matmul/step1_shared_tile.cu": [["9.0a", how it was made, the text], …]} of the SASS that is still true."""
+    paths = [step.path for folder in project.ladders() for step in project.steps(folder)]
+    found = {str(path.relative_to(project.ROOT)): [[dotted(arch), *made] for (kind, arch), made in recorded(path).items()
+                                                   if kind == "sass"] for path in paths}
+    return {source: records for source, records in found.items() if records}
+
+
 def show_recorded(words, path, architecture, why):
     """Prints it and ends, if there is a record that answers these words."""
     have = {arch: found for (kind, arch), found in recorded(path).items() if kind == ("ptx" if words.ptx else "sass")}
@@ -221,10 +231,12 @@ def main():
         parser.add_argument(word, nargs="?")
     for word in ("--arch", "--kernel"):
         parser.add_argument(word, default="")
-    for word in ("--all", "--ptx"):
+    for word in ("--all", "--ptx", "--json"):
         parser.add_argument(word, action="store_true")
     parser.add_argument("--loop", type=int, default=0)
     words = parser.parse_intermixed_args()
+    if words.json:
+        return json.dump(all_as_data(), sys.stdout)
     folder = project.find_ladder(words.chapter or die("sass of which step? For example: ./learn sass 02 vectorised"))
     example = project.steps(folder)[-1].name if project.steps(folder) else "STEP"
     place, at = diff_steps.find(folder, words.step or die(

@@ -11,6 +11,7 @@ import { programs } from '../markdown/programs.js'
 import { stepSections } from '../markdown/step_sections.js'
 import { writeBrowserFiles } from '../build/browser_files.js'
 import { writeExercises } from '../build/exercises.js'
+import { writeMachineCode } from '../build/machine_code.js'
 import { writeMistakes } from '../build/mistakes.js'
 import { withPolicy } from '../build/policy.js'
 import { writeSources } from '../build/sources.js'
@@ -63,6 +64,7 @@ export default defineConfig({
   buildEnd({ outDir }) {
     writeSources(outDir)
     writeSteps(outDir)
+    writeMachineCode(outDir)
     writeExercises(outDir)
     copyTraces(outDir)
     writeMistakes(outDir)

@@ -1,10 +1,12 @@
 // A chapter's "## Step N: …" becomes a section with the step's code in it: below the heading, and on a wide screen
 // beside the prose.
+import { machineCode } from '../build/machine_code.js'
 import { runs } from '../build/runnable.js'
 import { stepOf } from '../build/steps.js'
 import { pageOf } from './links.js'
 
-const panel = (step) => `<StepCode file="${step.path}"${step.before ? ' changes' : ''}${runs(step.path)} />\n`
+const panel = (step) =>
+  `<StepCode file="${step.path}"${step.before ? ' changes' : ''}${machineCode()[step.path] ? ' sass' : ''}${runs(step.path)} />\n`
 
 export function stepSections(markdown) {
   markdown.core.ruler.push('step_sections', (state) => {

@@ -26,6 +26,18 @@ async function search(browser, fail) {
 const rows = (panel) =>
   panel.$$eval('.row', (found) => found.filter((row) => row.getClientRects().length).map((row) => [row.classList[1], row.textContent.replace(/\n$/, '')]))
 
+/** The panel below the code: closed and not loaded before anybody asks, and then what is recorded. */
+async function machineCode(tab, panel, step, fail) {
+  const inside = await panel.$('.machine-code')
+  if (!inside) return fail(PAGE, `has no machine code of ${step}`)
+  if (await inside.evaluate((each) => each.open || each.querySelector('pre'))) fail(PAGE, 'the machine code is there before anybody asks')
+  await (await inside.$('summary')).focus()
+  await tab.keyboard.press('Enter')
+  const shown = await (await tab.waitForSelector(`.step-code[data-step="${step}"] .machine-code pre`)).evaluate(({ textContent }) => textContent)
+  const record = text(`docs/results/sass/${step.replace(/\.cu$/, '.txt')}`)
+  if (!/ LDS\.128 /.test(shown) || !record.includes(shown)) fail(PAGE, `does not show the machine code of ${step} that is recorded`)
+}
+
 async function code(browser, fail) {
   const { tab, problems, visit } = await openTab(browser, WIDE)
   await visit(PAGE)
@@ -49,6 +61,7 @@ async function code(browser, fail) {
   if (!changed.some(([kind]) => kind === 'new') || !kept.every((line) => text(step).split('\n').includes(line))) fail(PAGE, 'the changes do not show what is new in the step')
   if (changed.length >= file.split('\n').length + old.length) fail(PAGE, 'the changes leave nothing out')
 
+  await machineCode(tab, panel, step, fail)
   await (await panel.$('summary')).focus()
   await tab.keyboard.press('Enter')
   if (await panel.evaluate((each) => each.open)) fail(PAGE, 'Enter does not close the code')
@@ -68,5 +81,5 @@ async function code(browser, fail) {
 export async function keyboard(browser, fail) {
   await search(browser, fail)
   await code(browser, fail)
-  return 'search, code beside the prose'
+  return 'search, code and machine code beside the prose'
 }
