@@ -40,10 +40,11 @@ IN_RANGE = 1.2       # of two estimates whose ratio is less the ranges overlap: 
 
 @functools.cache
 def code_of(ladder, step):
-    """A mark of what makes a step's launches, without comments: its file, and those of its folder that are no step's."""
+    """A mark of what makes a step's launches, without comments: its file, and those of its folder that are no step's and
+    have kernels or are stages."""
     folder = project.find_ladder(ladder)
     steps = {one.path: one.name for one in project.steps(folder)}
-    others = {path for path in folder.glob("*.c*") if path.name not in ("main.cpp", "reference.cpp", "tests.cpp", "take.cu")}
+    others = {*folder.glob("*.cu"), *folder.glob("stage*.cpp")} - {folder / "take.cu"}
     own = [path for path, name in steps.items() if name == step]  # none, of a stage of chapter 05
     used = sorted(others if not own else others - set(steps) | set(own))
     return hashlib.sha256("".join(map(sass.fingerprint, used)).encode()).hexdigest()[:12]
