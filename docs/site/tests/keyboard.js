@@ -1,4 +1,5 @@
 // What a reader does without a mouse, where it is ours: what the search finds, the code beside the prose.
+import fs from 'node:fs'
 import { text } from '../project.js'
 import { openTab, PHONE, WIDE } from './browser.js'
 
@@ -26,10 +27,12 @@ async function search(browser, fail) {
 const rows = (panel) =>
   panel.$$eval('.row', (found) => found.filter((row) => row.getClientRects().length).map((row) => [row.classList[1], row.textContent.replace(/\n$/, '')]))
 
-/** The panel below the code: closed and not loaded before anybody asks, and then what is recorded. */
+/** The panel below the code, if the step is as it was recorded: closed and not loaded before anybody asks, and then the record. */
 async function machineCode(tab, panel, step, fail) {
   const inside = await panel.$('.machine-code')
-  if (!inside) return fail(PAGE, `has no machine code of ${step}`)
+  const isRecorded = fs.existsSync(`${process.env.SITE_DIR}/steps/${step}.sass.html`)
+  if (!inside === isRecorded) fail(PAGE, isRecorded ? `has no machine code of ${step}` : `has machine code of another ${step}`)
+  if (!inside) return
   if (await inside.evaluate((each) => each.open || each.querySelector('pre'))) fail(PAGE, 'the machine code is there before anybody asks')
   await (await inside.$('summary')).focus()
   await tab.keyboard.press('Enter')
