@@ -120,18 +120,32 @@ class Command(unittest.TestCase):
                 self.assertEqual(self.said(*words), (2, f"learn: {sentence}"))
 
     def test_the_words(self):
-        self.assertEqual(estimate.words_of(["02", "mine", "--on", "T4", "--m", "64"]),
-                         ("02", "t4", None, ["--kernel", "mine", "--m", "64"]))
-        self.assertEqual(estimate.words_of(["02", "--m", "64", "--at", "9"]), ("02", "h200", "9", ["--m", "64"]))
+        asked, words = estimate.words_of(["02", "mine", "--on", "T4", "--m", "64"])
+        self.assertEqual((asked.on, asked.at, words), ("t4", None, ["02", "--kernel", "mine", "--m", "64"]))
+        asked, words = estimate.words_of(["02", "--m", "64", "--at", "9"])
+        self.assertEqual((asked.on, asked.at, words), ("h200", "9", ["02", "--m", "64"]))
 
     def test_the_sizes(self):
-        words = "--seed 3 --seq 77 --csv a.csv --full --profile --kernel two_buffers".split()
+        words = "--seed 3 --seq=77 --csv a.csv --full --profile --kernel two_buffers".split()
         self.assertEqual(estimate.sizes_in(words), "--seq 77 --full --kernel two_buffers".split())
         self.assertEqual(estimate.options_of("06", ["--seq", "77"], None), ["--seq", "77"])
         self.assertEqual(estimate.options_of("06", ["--kernel", "q_outer"], None),
                          "--batch 8 --heads 12 --seq 1024 --head-dim 64 --kernel q_outer".split())
         self.assertEqual(estimate.options_of("06", [], "33"), "--batch 8 --heads 12 --seq 33 --head-dim 64".split())
         self.assertIsNone(estimate.options_of("06/backward", [], None))
+
+    def test_behind_a_run_that_has_nothing_to_estimate_it_says_nothing(self):
+        """Such a run has been right: no exit status of the estimate's may take that back."""
+        for words in (("02/any_shape",), ("06/joint", "--m", "64")):
+            with self.subTest(words):
+                self.assertEqual(self.said("--behind", *words), (0, ""))
+        for answer in ({"return_value": []}, {"side_effect": ValueError("the program of 02 says: there is no kernel here")}):
+            for words, said in ((["--behind"], []), ([], [mock.ANY])):
+                with self.subTest(answer | {"words": words}), mock.patch.object(estimates, "sample", **answer), \
+                        mock.patch.object(sys, "argv", ["", "02", "--m", "0", *words]), mock.patch.dict("os.environ"), \
+                        mock.patch.object(project, "die") as died:
+                    estimate.main()
+                    self.assertEqual([call.args[0] for call in died.call_args_list], said)
 
     def test_the_record_stands_for_the_code_as_it_is(self):
         """Where this fails a step has changed since: common/tools/measure/estimates.py record 01, and so on."""

@@ -76,19 +76,9 @@ def estimate_steps(ladder, options, device):
     return [(name, model.estimate(of_step)) for name, of_step in launches.items()]
 
 
-def taken(words, name):
-    """The word behind this one, "" if there is none; both are gone from words. None without this one."""
-    if name not in words:
-        return None
-    at = words.index(name)
-    value = "".join(words[at + 1:at + 2])
-    del words[at:at + 2]
-    return value
-
-
 def sizes_in(words):
-    """Those of a program's words that say what its steps launch."""
-    kept = []
+    """Those of a program's words that say what its steps launch. --m=64 is --m 64."""
+    words, kept = [part for word in words for part in word.split("=", 1)], []
     for word, value in zip(words, [*words[1:], ""]):
         kept += [word] if word in FLAGS else [word, value] if word in SIZES + ALSO_TAKEN else []
     return kept
@@ -109,32 +99,28 @@ def options_of(ladder, words, at):
 
 
 def words_of(arguments):
-    """The chapter, the device's name, what --at says, and the program's options."""
-    words = list(arguments)
-    name, at = taken(words, "--on"), taken(words, "--at")
-    name = "h200" if name is None else name.lower()
+    """What is asked of the estimate (on, at, behind), and the words for the program, with the chapter before them."""
+    parser = project.arguments(__doc__)
+    parser.add_argument("--on", nargs="?", const="", default="h200", type=str.lower)
+    parser.add_argument("--at", nargs="?", const="")
+    parser.add_argument("--behind", action="store_true")
+    asked, words = parser.parse_known_args(arguments)
+    name = asked.on
     if name not in model.DEVICES:
         project.die(f"--on takes one of {', '.join(model.DEVICES)}" + (f", and there is no {name}" if name else ""))
     if not words or words[0].startswith("-"):
         project.die("estimate which chapter? for example: ./learn estimate 02 register_tile --on t4")
     if len(words) > 1 and not words[1].startswith("-"):
         words.insert(1, "--kernel")
-    return words[0], name, at, words[1:]
+    return asked, words
 
 
 def main():
     project.program = "learn"
-    if {"-h", "--help"} & set(sys.argv[1:]):
-        project.arguments(__doc__).print_help()
-        return
-    arguments = sys.argv[1:]
-    is_behind = "--behind" in arguments
-    if is_behind:
-        arguments.remove("--behind")
-    chapter, on, at, words = words_of(arguments)
-    ladder, device = project.short_name(project.find_ladder(chapter)), model.DEVICES[on]
-    options = options_of(ladder, sizes_in(words) if is_behind else words, at)
-    if is_behind and (options is None or ladder in NOT_YET):
+    asked, (chapter, *words) = words_of(sys.argv[1:])
+    ladder, device = project.short_name(project.find_ladder(chapter)), model.DEVICES[asked.on]
+    options = options_of(ladder, sizes_in(words) if asked.behind else words, asked.at)
+    if asked.behind and (options is None or ladder in NOT_YET):
         return
     if ladder in NOT_YET:
         project.die(f"there is no estimate of {ladder} yet: a few of its blocks do not stand for all")
@@ -142,18 +128,22 @@ def main():
         project.die(f"no size of {ladder} has been tried: give one; ./learn run {ladder} --help lists the options")
     os.environ["SIMULATOR_CAPABILITY"] = device.architecture.rstrip("a")
     os.environ.setdefault("SIMULATOR_MEMORY", str(16 * 10**9))
-    found = estimate_steps(ladder, options, device)
-    if not found:
-        project.die(f"no step of {ladder} that was asked for runs on {device.name} at these sizes: "
-                    f"./learn run {ladder} --list says what each needs")
-    is_compared = on == "h200"
-    print("\n" * is_behind + f"{ladder} {' '.join(options)}, on {device.name}: estimated, not measured" +
+    try:
+        if not (found := estimate_steps(ladder, options, device)):
+            raise ValueError(f"no step of {ladder} that was asked for runs on {device.name} at these sizes: "
+                             f"./learn run {ladder} --list says what each needs")
+    except ValueError as error:
+        return None if asked.behind else project.die(str(error))
+    is_compared = device is model.H200
+    print("\n" * asked.behind + f"{ladder} {' '.join(options)}, on {device.name}: estimated, not measured" +
           ("" if is_compared else "; nobody has compared the model with such a GPU"))
     shows_times = ladder not in NO_TIME
     heading = ["step", "estimated (likely range)", "bound by", "next", "about as fast as"]
     print_table([heading, *rows(found, estimates.OFF_BY if is_compared else ELSEWHERE, shows_times)])
     if not shows_times:
         print(f"No times: those of {ladder} were off by more than 40 % where they were compared.")
+    if ladder == "05":
+        print("The library's two products, which nothing counts, are not in the times of whole steps.")
 
 
 if __name__ == "__main__":

@@ -51,13 +51,13 @@ def code_of(ladder, step):
 
 
 def sampled(ladder, options):
-    """The lines of one run, as texts."""
+    """The lines of one run, as texts. ValueError where the program refuses."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "sample.csv")
         run = subprocess.run([project.built_program(ladder, "cpu"), *options, "--sample-csv", path], stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True)
         if run.returncode != 0:
-            project.die(f"the program of {ladder} says: {run.stdout.strip().splitlines()[-1]}")
+            raise ValueError(f"the program of {ladder} says: {run.stdout.strip().splitlines()[-1]}")
         return project.read_csv(path)
 
 
@@ -73,7 +73,7 @@ def continued(depth, lines):
                         for low, high in pairs)
 
     if [(a["step"], a["kernel"]) for a in lines[0]] != [(b["step"], b["kernel"]) for b in lines[1]]:
-        project.die("at the two depths different kernels are launched")
+        raise ValueError("at the two depths different kernels are launched")
     for low, high in zip(*lines):
         yield {key: touched((low[key], high[key])) if key == "touched" else
                high[key] if key in (*TEXTS, "program", "sizes") else linear((low[key], high[key])) for key in high}
@@ -197,7 +197,8 @@ def busiest_units():
         launch = launches.get((row["chapter"], row["options"].partition(" --kernel")[0], row["kernel"]))
         if launch is None:
             continue
-        of = {name: float(value or 0) for name, value in row.items() if name == "ns" or name.endswith(("_percent", "_passes", "_sectors"))}
+        of = {name: float(value or 0) for name, value in row.items()
+              if name == "ns" or name.endswith(("_percent", "_passes", "_sectors"))}
         cycles = of["ns"] * model.H200.ghz * model.H200.multiprocessors
         busy = {"DRAM": of["dram_percent"], "issue": max(of["issue_percent"], of["fma_percent"]),
                 "tensor": of["tensor_percent"], "L1": 100 * of["shared_load_passes"] / cycles,
@@ -213,7 +214,8 @@ def figures():
     plain = [abs(step.of_bound + model.LAUNCH_US / step.us - 1) for step, _ in found if step.of_bound]
     ordered, right, count = order(found, IN_RANGE)
     named = [bound in true for bound, true in busiest_units()]
-    return {"kernels": f"{len(named)}", "named": f"{100 * sum(named) / len(named):.0f} %", "steps": f"{len(found)}", "median": f"{100 * median(errors(found)):.0f} %",
+    return {"kernels": f"{len(named)}", "named": f"{100 * sum(named) / len(named):.0f} %",
+            "steps": f"{len(found)}", "median": f"{100 * median(errors(found)):.0f} %",
             "tenth": f"{100 * errors(found)[int(0.9 * len(found))]:.0f} %", "roofline": f"{100 * median(plain):.0f} %",
             "pairs": f"{count}", "ordered": f"{ordered}", "open": f"{count - ordered}",
             "right": "all" if right == ordered else f"{right}",
