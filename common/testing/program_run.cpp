@@ -92,19 +92,25 @@ const ProgramRun::Row& ProgramRun::row(const std::string& name) const {
   return *found;
 }
 
-ProgramRun run_command(const std::string& program, const Words& arguments) {
+ProgramRun run_as_it_is(const std::string& program, const Words& arguments) {
   const Folder scratch;
   const auto quoted = [](const std::string& word) { return " '" + word + "'"; };
   ProgramRun run;
   run.command = quoted(program);
   for (const std::string& word : arguments) run.command += quoted(word);
-  const std::string all = run.command + " --repeats 0 --csv" + quoted(scratch / "csv") +
-                          " </dev/null >" + quoted(scratch / "out") + " 2>" +
-                          quoted(scratch / "err");
+  const std::string all =
+      run.command + " </dev/null >" + quoted(scratch / "out") + " 2>" + quoted(scratch / "err");
   const int ended = std::system(all.c_str());
   if (WIFEXITED(ended)) run.status = WEXITSTATUS(ended);
   run.out = contents(scratch / "out");
   run.err = contents(scratch / "err");
+  return run;
+}
+
+ProgramRun run_command(const std::string& program, const Words& arguments) {
+  const Folder scratch;
+  ProgramRun run =
+      run_as_it_is(program, arguments + Words{"--repeats", "0", "--csv", scratch / "csv"});
   run.rows = rows_in(contents(scratch / "csv"));
   return run;
 }

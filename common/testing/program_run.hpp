@@ -45,7 +45,9 @@ struct Spoil {
   float by = 0;
 };
 
-/// Runs a program, which must end by itself. It checks, and times nothing.
+/// Runs a program, which must end by itself.
+ProgramRun run_as_it_is(const std::string& program, const Words& arguments);
+/// The same of one that prints a table: it checks, and times nothing.
 ProgramRun run_command(const std::string& program, const Words& arguments);
 /// The same of a chapter's program; of a mutant's tests the one that they hold.
 ProgramRun run_shipped(const std::string& program, const Words& arguments);

@@ -96,6 +96,13 @@ def ladders(folder=None):
             for place in [each, *(each / part for part in parts(each))]]
 
 
+def rooms(folder=None):
+    """The same, and the parts without steps: folders that have a program, as 06/model does."""
+    found = ladders(folder)
+    return found + [program.parent for each in ([folder] if folder else chapters())
+                    for program in sorted(each.glob("*/main.cpp")) if program.parent not in found]
+
+
 NOT_IN_LIBRARY = ("main.cpp", "tests.cpp", "take.cu")  # of a ladder's sources, as in Tutorial.cmake
 
 
@@ -109,15 +116,22 @@ def short_name(folder):
     return re.sub("^(..)[^/]*", r"\1", label(folder))
 
 
-def find_ladder(word):
+def find_room(word):
     """The folder of chapter 02, or of part 02/hopper. Ends the script where there is none."""
     number, slash, part = word.rstrip("/").partition("/")
     folder = chapter(number)
-    if not slash or part in parts(folder):
+    known = [room.name for room in rooms(folder) if room != folder]
+    if not slash or part in known:
         return folder / part
-    known = parts(folder)
     return die(f"{folder.name} has no part '{part}'; {did_you_mean(part, known)}"
-               + (f"it has {', '.join(known)}" if known else f"write {number}"))
+               + (f"it has {', '.join(sorted(known))}" if known else f"write {number}"))
+
+
+def find_ladder(word):
+    """The same of one that has steps."""
+    if (room := find_room(word)) in ladders():
+        return room
+    return die(f"{word} is a program of other chapters' steps and has none: ./learn run and ./learn test take it")
 
 
 def step_before(folder):
@@ -138,7 +152,7 @@ def target(folder):
 
 def built_program(word, backend):
     """The program of chapter 02, or of part 02/hopper, built."""
-    folder = find_ladder(word)
+    folder = find_room(word)
     path = Path(os.environ.get("BUILD", ROOT / "build" / backend)) / label(folder) / target(folder)
     if not path.exists():
         die(f"there is no {path}; ./learn run {word} --{backend} --list builds it")

@@ -62,7 +62,7 @@ def filled(solution):
 
 def exercises():
     """In their order: the chapters', each before its parts', and from easy to hard."""
-    return [Exercise(task.parent) for ladder in project.ladders() for task in sorted(ladder.glob("exercises/*/task.md"))]
+    return [Exercise(task.parent) for room in project.rooms() for task in sorted(room.glob("exercises/*/task.md"))]
 
 
 def read_state():
@@ -83,7 +83,7 @@ def find_place(word):
     """The folder of chapter 02, or of part 02/tensor_cores; or None."""
     number, _, part = word.partition("/")
     chapter = project.find_chapter(number)
-    return chapter / part if chapter and part in ["", *project.parts(chapter)] else None
+    return chapter / part if chapter and chapter / part in project.rooms(chapter) else None
 
 
 def choose(name, state, takes_place=False):

@@ -68,7 +68,7 @@ def edited(backend, folders):
 
 
 def all_folders():
-    return [project.label(folder) for folder in project.ladders()]
+    return [project.label(folder) for folder in project.rooms()]
 
 
 def note(backend, status, labels):

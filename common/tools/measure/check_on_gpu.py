@@ -65,7 +65,7 @@ def large():
     """The tests tagged [large], one by one. `test` leaves out those that must be asked for: they need 20 GB of device
     memory, for arrays of more than 2^31 elements, and alone see an index of 32 bits."""
     good = True
-    for name in map(project.label, project.ladders()):
+    for name in map(project.label, project.rooms()):
         program = tests_of(name)
         listed = subprocess.run([program, "--list-tests", "--verbosity", "quiet", "[large]"], stdout=subprocess.PIPE,
                                 text=True, check=True).stdout
@@ -110,7 +110,7 @@ def sanitize_one(name, tool, step="", less=""):
     if status:
         lines = [line for line in said.splitlines() if not re.fullmatch(r"|.*Host Frame.*|=* *", line)]
         print("\n".join(lines[:40]), flush=True)
-    tests = project.short_name(project.ROOT / name) if (project.ROOT / name) in project.ladders() else name
+    tests = project.short_name(project.ROOT / name) if (project.ROOT / name) in project.rooms() else name
     return {"tests": tests, "step": step, "only": less, "mistake": "", "check": "", "tool": tool, "said": found}
 
 
@@ -121,7 +121,7 @@ def sanitize():
         runs = [(project.label(folder), tool, step.name) for folder in map(project.find_ladder, parts)
                 for tool in TOOLS for step in project.steps(folder)]
     else:
-        names = ["common", "simulator", *map(project.label, project.ladders()),
+        names = ["common", "simulator", *map(project.label, project.rooms()),
                  *(exercise.name for exercise in exercises.exercises())]
         runs = [(name, tool, step) for name in names for tool in TOOLS
                 for step in (steps_of(name) if tool == "racecheck" else [""])]

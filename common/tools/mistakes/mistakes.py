@@ -239,7 +239,7 @@ def mistakes_in(folder):
 
 
 def show_list(word=""):
-    for folder in [project.find_ladder(word)] if word else chapters():
+    for folder in [project.find_room(word)] if word else chapters():
         heading = ""
         for mistake in mistakes_in(folder):
             if heading != (heading := os.path.relpath(mistake.folder, ROOT)):
@@ -250,14 +250,14 @@ def show_list(word=""):
 
 
 def show_json(word):
-    folder = project.find_ladder(word)
+    folder = project.find_room(word)
     print(json.dumps([{"id": mistake.id, **mistake.field, "file": os.path.relpath(mistake.file(), ROOT),
                        "source": mistake.changed_text(),
                        "revelation": mistake.revelation("This", os.path.relpath(mistake.file(), ROOT))} for mistake in mistakes_of(folder) if mistake.folder == folder]))
 
 
 def heard(word, name):
-    mistake = next((each for each in mistakes_in(project.find_ladder(word)) if each.id == name), None)
+    mistake = next((each for each in mistakes_in(project.find_room(word)) if each.id == name), None)
     if mistake is None:
         raise Problem(f"{word} has no mistake [{name}]")
     report = sys.stdin.read()

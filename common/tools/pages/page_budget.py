@@ -28,7 +28,7 @@ def lines_of_code(path):
 
 def folder_of(page):
     """The chapter's or the part's; None of a page that has none, as 00_first_kernel.md."""
-    return next((folder for folder in project.ladders()
+    return next((folder for folder in project.rooms()
                  if page.stem in (folder.name, project.short_name(folder).replace("/", "_"))), None)
 
 
@@ -70,7 +70,7 @@ def road():
 def parts():
     """The pages beside it."""
     return [DOCS / f"{project.short_name(folder).replace('/', '_')}.md"
-            for folder in project.ladders() if folder not in project.chapters()]
+            for folder in project.rooms() if folder not in project.chapters()]
 
 
 def most_words(page):

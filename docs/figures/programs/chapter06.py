@@ -452,6 +452,48 @@ def packed():
     return f
 
 
+# ---- part model
+
+@figure("06_model")
+def model():
+    f = Figure(760, 300, "From the left: a byte becomes x, a row of 192 numbers. In each of four layers x goes on as it is, and two branches add "
+                         "to it: norm, product, attention over the KV cache, product; and norm, product, GELU, product. Then norm and product "
+                         "give 256 logits, and the byte of the largest one is read next.")
+    line, top = 232, 60
+    f.rect(118, 10, 472, 256, GREY, FAINT, 1, 6)
+    f.text(128, 28, "a layer, four times", 12.5, bold=True)
+    f.arrow(96, line, 604, line, BLUE, 3)
+    f.text(352, line + 20, "x, 192 numbers", 12.5, BLUE, "middle", bold=True)
+    box(f, 10, line - 20, 84, 40, GREY, "embedding", size=12.5)
+    f.text(52, line + 38, "byte + place", 12, anchor="middle")
+    stages = (("norm", GREY), ("·Wqkv", ORANGE), ("attention", PURPLE), ("·Wout", ORANGE)), (
+        ("norm", GREY), ("·Wup", ORANGE), ("GELU", GREY), ("·Wdown", ORANGE))
+    for x, branch in zip((134, 372), stages):
+        f.arrow(x + 44, line - 4, x + 44, top + 134, BLUE)
+        f.arrow(x + 152, top + 132, x + 152, line - 14, GREEN)
+        for i, (words, color) in enumerate(branch):
+            left, low = x + (0 if i < 2 else 108), top + (104 if i in (0, 3) else 56)
+            box(f, left, low, 88, 28, color, words, size=12.5)
+        f.arrow(x + 44, top + 102, x + 44, top + 86)
+        f.arrow(x + 90, top + 70, x + 106, top + 70)
+        f.arrow(x + 152, top + 86, x + 152, top + 102)
+        f.text(x + 152, line + 5, "+", 20, GREEN, "middle", bold=True)
+    f.text(232, top + 50, "q", 12, PURPLE, "middle")
+    box(f, 242, top - 20, 88, 26, GREEN, "KV cache", size=12.5)
+    f.arrow(200, top + 54, 240, top - 2, GREEN)
+    f.text(182, top + 22, "new k, v", 12, GREEN, "middle")
+    f.arrow(286, top + 8, 286, top + 54, GREEN)
+    f.text(296, top + 30, "all k, v", 12, GREEN)
+    box(f, 606, line - 20, 52, 40, GREY, "norm", size=12.5)
+    f.arrow(660, line, 676, line)
+    box(f, 678, line - 20, 72, 40, ORANGE, "·Whead", size=12.5)
+    f.arrow(714, line - 24, 714, line - 60)
+    f.text(750, line - 100, "256 logits", 12.5, anchor="end", bold=True)
+    f.text(750, line - 84, "the best byte", 12, anchor="end")
+    f.text(750, line - 68, "is read next", 12, anchor="end")
+    return f
+
+
 # ---- part joint
 
 @figure("06_joint")

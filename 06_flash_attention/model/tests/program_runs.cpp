@@ -1,0 +1,126 @@
+// The part's program: what it writes, says and refuses.
+#include <fstream>
+#include <sstream>
+
+#include "common/testing/folder.hpp"
+#include "common/testing/program_run.hpp"
+#include "common/testing/testing.hpp"
+#include "model/asked.hpp"
+
+namespace tutorial::flash_attention::model {
+namespace {
+
+/// A model's folder with these two files.
+struct ModelFolder {
+  Folder folder;
+  ModelFolder(const std::string& text, const std::string& weights) {
+    std::ofstream(folder / "weights.txt", std::ios::binary) << text;
+    std::ofstream(folder / "weights.bin", std::ios::binary) << weights;
+  }
+  std::string name() const { return folder.path.string(); }
+};
+ProgramRun run_model(const Words& words) {
+  return run_as_it_is(TUTORIAL_PROGRAM, words);
+}
+
+std::string text_of_model() {
+  return contents(TUTORIAL_MODEL "/weights.txt");
+}
+std::string weights_of_model() {
+  return contents(TUTORIAL_MODEL "/weights.bin");
+}
+
+TEST_CASE("model: the program writes, measures and judges", "[program]") {
+  const ProgramRun run = run_model({"--prompt", "A warp is", "--tokens", "3", "--no-checks"});
+  CHECK(run.status == 0);
+  CHECK(run.err == "");
+  const std::string written = contents(TUTORIAL_MODEL "/written.txt").substr(0, 12);
+  CHECK_THAT(run.out, ContainsSubstring("\n" + written + "\n"));
+  CHECK_THAT(run.out, ContainsSubstring("\n3 tokens, "));
+  CHECK_THAT(run.out, ContainsSubstring("\nok: the farthest logit is "));
+  // Layers have a layer norm each before attention and before the product up; one comes last.
+  std::istringstream lines(run.out);
+  bool saw_norm = false;
+  double share = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("layer norm")) {
+      saw_norm = true;
+      CHECK_THAT(line, ContainsSubstring(" 9 ×"));
+    }
+    if (const size_t percent = line.find(" %"); percent != line.npos)
+      share += std::stod(line.substr(line.rfind(' ', percent - 1)));
+  }
+  CHECK(saw_norm);
+  CHECK(std::abs(share - 100) <= 6);  // twelve stages, each rounded to whole percents
+}
+
+TEST_CASE("model: without the cache it writes the same", "[program]") {
+  const Words words = {"--prompt", "The", "--tokens", "4", "--no-checks"};
+  const ProgramRun cached = run_model(words), again = run_model(words + Words{"--no-cache"});
+  CHECK(again.status == 0);
+  const auto line = [](const ProgramRun& run) {
+    const size_t at = run.out.find("\nThe");
+    return run.out.substr(at, run.out.find('\n', at + 1) - at);
+  };
+  CHECK(line(cached) == line(again));
+}
+
+TEST_CASE("model: several texts at a time, drawn, differ, and are right", "[program]") {
+  const Words words = {"--prompt", "The", "--tokens", "5", "--texts", "3", "--no-checks"};
+  const ProgramRun same = run_model(words), drawn = run_model(words + Words{"--temperature", "2"});
+  const auto texts = [](const ProgramRun& run) {
+    std::vector<std::string> found;
+    for (size_t at = 0; (at = run.out.find("\nThe", at)) != run.out.npos; ++at)
+      found.push_back(run.out.substr(at + 1, run.out.find('\n', at + 1) - at - 1));
+    return found;
+  };
+  CHECK(same.status == 0);
+  CHECK(texts(same).size() == 1);
+  CHECK(drawn.status == 0);
+  const std::vector<std::string> three = texts(drawn);
+  REQUIRE(three.size() == 3);
+  CHECK((three[0] != three[1] && three[1] != three[2] && three[0] != three[2]));
+  CHECK_THAT(drawn.out, ContainsSubstring("\n15 tokens, "));
+}
+
+TEST_CASE("model: logits farther off than allowed are an error", "[program]") {
+  std::string text = text_of_model();
+  const size_t at = text.find("logit_error ");
+  const ModelFolder strict(text.substr(0, at) + "logit_error 1e-12\n", weights_of_model());
+  const ProgramRun run =
+      run_model({"--weights", strict.name(), "--tokens", "1", "--prompt", "a", "--no-checks"});
+  CHECK(run.status == 1);
+  CHECK_THAT(run.out, ContainsSubstring("\nWRONG: the farthest logit is "));
+}
+
+TEST_CASE("model: what the program refuses, in a sentence", "[program]") {
+  const auto refused = [](const Words& words, const std::string& sentence) {
+    const ProgramRun run = run_model(words);
+    INFO(run.command);
+    CHECK(run.status == 2);
+    CHECK(run.out == "");
+    CHECK_THAT(run.err, ContainsSubstring(sentence));
+  };
+  refused({"--prompt", ""}, "--prompt \"\" is empty");
+  refused({"--prompt", std::string(100, 'x'), "--tokens", "158"},
+          "a prompt of 100 bytes and 158 tokens are too many; this model reads at most 256");
+  refused({"--attention", "q_outr"}, "did you mean \"q_outer\"? ");
+  refused({"--product", "cublas"}, "--product \"cublas\" is not known");
+  refused({"--temperature", "-1"}, "is less than 0");
+  refused({"--temperature", "nan"}, "is not a number");
+  refused({"--tokens", "0"}, "is too small; give 1 or more");
+  refused({"--weights", "/nowhere"}, "/nowhere/weights.txt cannot be read");
+
+  const std::string text = text_of_model(), weights = weights_of_model();
+  refused({"--weights", ModelFolder(text, weights.substr(1)).name()}, "belong to the sizes");
+  std::string other = weights;
+  other[1000] ^= 1;
+  refused({"--weights", ModelFolder(text, other).name()}, "has the checksum ");
+  refused({"--weights", ModelFolder("layers 4\nwidth 191\nheads 6\ncontext 3\n", "").name()},
+          "that its heads do not divide");
+  refused({"--weights", ModelFolder("layers 4\nwidth -3\n", "").name()}, "which is no size");
+  refused({"--weights", ModelFolder("layers 4\n", "").name()}, "no line that begins with");
+}
+
+}  // namespace
+}  // namespace tutorial::flash_attention::model
