@@ -81,8 +81,8 @@ struct Choice {
   CachedAttention attention;
 };
 
-/// Runs a stage's launches: `stage` is its name in the table. A program that measures, or a test
-/// that looks at what a stage computed, gives another one.
+/// Runs a stage's launches: `stage` is its name in the table. A program that measures gives another
+/// one.
 using RunStage = std::function<void(const char* stage, const std::function<void()>& launch)>;
 inline void run_at_once(const char*, const std::function<void()>& launch) {
   launch();
@@ -104,7 +104,8 @@ class Model {
   /// Forgets them.
   void forget() { length_ = 0; }
 
-  // What the stages leave, for tests. T is the number of bytes of the last read(), of each text.
+ private:
+  // What the stages leave. T is the number of bytes of the last read(), of each text.
   struct Activations {
     DeviceBuffer<float> x, normed;         // (texts, T, width)
     DeviceBuffer<float> qkv;               // (texts, T, 3·width)
@@ -113,11 +114,7 @@ class Model {
     DeviceBuffer<float> hidden;            // (texts, T, 4·width)
     DeviceBuffer<float> logits;            // (texts, T, 256)
   };
-  const Activations& activations() const { return is_; }
-  const Cache& cache(int64_t layer) const { return caches_[layer]; }
-  const Weights& weights() const { return weights_; }  // in global memory
 
- private:
   void layer(int64_t number, int64_t T, const RunStage& run);
   void multiply(const char* stage, const float* x, const Linear& by, float* y, int64_t rows,
                 const RunStage& run);

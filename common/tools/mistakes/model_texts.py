@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """What the model of 06/model writes with a mistake that is planted in the road of chapter 06.
 
-usage: model_texts.py check NAME PROGRAM TESTS
-       model_texts.py all PROGRAM FOLDER
+usage: model_texts.py PROGRAM FOLDER
 
-check: the mistake [NAME] of the road must change the text, or be named. PROGRAM is the model's, TESTS the model's
-tests with the mistake, which hold the program. all: a line for each, of those that are built in FOLDER/NAME/tests.
+A line for each that is built in FOLDER/NAME/tests, which are the model's tests with the mistake and hold the program:
+how it was seen, in which step, the text. PROGRAM is the model's.
 """
 import functools
 import re
@@ -21,9 +20,6 @@ CHAPTER = project.chapter("06")
 # Long enough for several tiles of keys and queries, and for a last one that is not full.
 PROMPT = "A warp is a group of 32 threads that run together. Each of them has its own registers, and "
 AS_PROGRAM = "--as-program"  # common/testing/program_run.cpp
-# What the model never asks of attention, so that these show nowhere: its heads share no keys and have 32 numbers, every
-# query sees a key, and nobody reads lse.
-CANNOT_SHOW = {}
 
 
 def steps_with(mistake):
@@ -60,20 +56,12 @@ def outcome(mistake, program, tests, tokens):
 
 
 def main():
-    command, *words = sys.argv[1:]
-    of_road = {one.id: one for one in mistakes.mistakes_of(CHAPTER) if one.folder == CHAPTER}
-    if command == "check":
-        name, program, tests = words
-        how, step, text = outcome(of_road[name], program, tests, 4)
-        print(f"{name}: {how or 'not seen'} {step} {text}")
-        return 0 if bool(how) != (name in CANNOT_SHOW) else 1
-    program, folder = words
-    for name, mistake in of_road.items():
-        tests = Path(folder, name, "tests")
-        if tests.exists():
-            print(name, *outcome(mistake, program, str(tests), 40), sep="\t", flush=True)
-    return 0
+    program, folder = sys.argv[1:]
+    for mistake in mistakes.mistakes_of(CHAPTER):
+        tests = Path(folder, mistake.id, "tests")
+        if mistake.folder == CHAPTER and tests.exists():
+            print(mistake.id, *outcome(mistake, program, str(tests), 40), sep="\t", flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
