@@ -24,12 +24,10 @@ Kernel found(const std::string& option, const std::string& name, const std::vect
 
 template <class Kernel>
 void print_names(const std::string& option, const std::vector<Kernel>& all) {
-  size_t width = 0;
-  for (const Kernel& kernel : all) width = std::max(width, kernel.name.size());
+  std::vector<ListedStep> steps;
+  for (const Kernel& kernel : all) steps.push_back({"  " + kernel.name, kernel.idea, kernel.needs});
   std::cout << option << '\n';
-  for (const Kernel& kernel : all)
-    std::cout << "  " << kernel.name << std::string(width + 2 - kernel.name.size(), ' ')
-              << kernel.idea << '\n';
+  print_list(steps);
 }
 
 }  // namespace
@@ -65,11 +63,16 @@ AskedText read_asked(int argc, char** argv) {
   });
   line.group("Kernels");
   line.one("--attention", "NAME",
-           "a step of chapter 06, or any_shape/… (default: " + attention + ")",
+           "a step of chapter 06, or of its parts: any_shape/…, and in bf16 tensor_cores/… and "
+           "few_queries/… (default: " +
+               attention + ")",
            [&](const std::string& text) { attention = text; });
-  line.one("--product", "NAME",
-           "a step of chapter 01 or 02, or any_shape/… (default: " + product + ")",
-           [&](const std::string& text) { product = text; });
+  line.one(
+      "--product", "NAME",
+      "a step of chapter 01 or 02, or of its parts: any_shape/…, and in bf16 tensor_cores/… and "
+      "few_rows/… (default: " +
+          product + ")",
+      [&](const std::string& text) { product = text; });
   line.flag("--copy-keys", "copy the keys together, in place of a launch a head", copies);
   line.flag("--no-cache", "keep no keys and values: read all bytes again for each token",
             asked.cached, false);
@@ -92,6 +95,11 @@ AskedText read_asked(int argc, char** argv) {
                   .attention = found("--attention", attention, all)};
   if (!checks) switch_checks(false);
   require_device();
+  for (const auto& [option, name, needs] :
+       {std::tuple("--product", product, asked.choice.product.needs),
+        std::tuple("--attention", attention, asked.choice.attention.needs)})
+    if (const std::string reason = why_not_here(needs); !reason.empty())
+      throw Error(std::string(option) + " " + name + " " + reason);
   return asked;
 }
 

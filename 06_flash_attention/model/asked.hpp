@@ -7,9 +7,6 @@
 
 namespace tutorial::flash_attention::model {
 
-/// Logits may be so many times as far from the true ones as PyTorch's own in fp32 are.
-inline constexpr double ALLOWED_OF_PYTORCH = 4;
-
 struct AskedText {
   std::string prompt, folder;
   int64_t tokens = 0, texts = 1;

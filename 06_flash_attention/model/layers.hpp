@@ -1,6 +1,9 @@
 // The kernels that no other chapter has. Each has one thread an element, or a block a row: plain,
-// as little of the time is theirs. All are row-major float32 in global memory.
+// as little of the time is theirs. All are row-major in global memory, and float32 but where it
+// says bf16, to which numbers are rounded to nearest even.
 #pragma once
+
+#include <cuda_bf16.h>
 
 #include <cstdint>
 
@@ -31,9 +34,18 @@ struct Heads {
   int64_t B, heads, head_size, T, first, capacity;
 };
 /// qkv (B, T, 3, heads, head_size) plus bias becomes q (B, heads, T, head_size), and the new rows
-/// of k and v (B, heads, capacity, head_size).
+/// of k and v (B, heads, capacity, head_size), in float or in bf16.
 void split_heads(const Heads& shape, const float* qkv, const float* bias, float* q, float* k,
                  float* v);
+void split_heads(const Heads& shape, const float* qkv, const float* bias, __nv_bfloat16* q,
+                 __nv_bfloat16* k, __nv_bfloat16* v);
+
+// ---- around steps that take bf16
+
+/// y = x.
+void round_to_bf16(const float* x, __nv_bfloat16* y, int64_t count);
+/// Chapter 05's unpermute: out (B, heads, T, head_size) becomes rows (B, T, heads·head_size).
+void join_heads(const Heads& shape, const __nv_bfloat16* out, float* rows);
 
 // ---- their references, in double: of some rows, with the bound that float32 arithmetic has
 

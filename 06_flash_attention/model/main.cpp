@@ -1,13 +1,13 @@
 // The program of part model: writes text, then says where the time went and whether the logits were
 // right.
 #include <chrono>
-#include <cmath>
 #include <iostream>
 #include <random>
 
 #include "common/backend/backend.hpp"
 #include "common/program/table.hpp"
 #include "model/asked.hpp"
+#include "model/judged.hpp"
 #include "model/model.hpp"
 #include "model/stage_times.hpp"
 #include "model/text_screen.hpp"
@@ -17,11 +17,6 @@ using namespace tutorial::flash_attention::model;
 
 namespace {
 
-/// A text, and the logits that each byte behind the prompt was chosen by.
-struct Text {
-  std::vector<Byte> bytes = {};
-  std::vector<std::vector<float>> logits = {};
-};
 struct Written {
   std::vector<Text> texts = {};
   std::vector<StageTimes::Time> prompt_times = {}, token_times = {};
@@ -63,40 +58,6 @@ Written write(Model& model, const AskedText& asked, StageTimes* times, TextScree
   if (times != nullptr) all.token_times = times->take();
   all.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return all;
-}
-
-/// How far the farthest logit is from the true one; NaN where one is.
-double farthest(const Stored& stored, const Text& text) {
-  const std::span<const Byte> read(text.bytes.data(), text.bytes.size() - 1);
-  const std::vector<double> want = reference_logits(stored, read);
-  auto right = want.end() - static_cast<int64_t>(text.logits.size()) * VOCABULARY;
-  double worst = 0;
-  for (const std::vector<float>& logits : text.logits)
-    for (const float logit : logits) {
-      const double error = std::abs(logit - *right++);
-      if (std::isnan(error) || error > worst) worst = error;  // nothing is more than NaN
-    }
-  return worst;
-}
-
-/// Says whether the logits are right, and where the text was nearly another one. Of many texts the
-/// first and the last are looked at.
-bool judge(const Stored& stored, const AskedText& asked, const std::vector<Text>& texts) {
-  double worst = farthest(stored, texts.front());
-  if (texts.size() > 1)
-    if (const double other = farthest(stored, texts.back()); !(other <= worst)) worst = other;
-  const double most = ALLOWED_OF_PYTORCH * stored.logit_error;
-  const bool right = worst <= most;
-  std::cout << (right ? "ok" : "WRONG") << formatted(": the farthest logit is %.1e off", worst)
-            << formatted(" (may be %.1e: 4 times PyTorch's own error)\n", most);
-  const auto& logits = texts.front().logits;
-  for (size_t i = 0; right && asked.temperature == 0 && i < logits.size(); ++i)
-    if (best_of(logits[i]).lead <= 2 * most) {
-      std::cout << "Token " << i + 1 << " was nearly a tie: other kernels, whose sums round "
-                << "differently, may write another text from there on.\n";
-      break;
-    }
-  return right;
 }
 
 }  // namespace

@@ -10,7 +10,8 @@
 //   logits = norm(x)·Whead
 //
 // x has a row of `width` numbers for each byte. The architecture is GPT-2's (Radford et al., 2019).
-// Everything is float32, row-major, without gaps, in global memory.
+// Everything is row-major, without gaps, in global memory, and float32. Where the chosen product or
+// attention takes bf16, what goes into it is rounded; weights.bin has such numbers from the start.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +69,9 @@ int64_t weight_count(const Sizes& sizes);
 struct Stored {
   Sizes sizes;
   std::vector<float> values;
-  double logit_error = 0;  // PyTorch's own in fp32: the farthest of its logits from the true ones
+  // PyTorch's own: the farthest of its logits from the true ones, in fp32, and where products and
+  // attention take bf16 (torch.autocast).
+  double logit_error = 0, logit_error_bf16 = 0;
 };
 /// Throws Error where the files are missing, damaged, or do not belong together.
 Stored read_model(const std::string& folder);
@@ -79,7 +82,13 @@ Stored read_model(const std::string& folder);
 struct Choice {
   Product product;
   CachedAttention attention;
+  bool is_bf16() const { return product.is_bf16() || attention.is_bf16(); }
 };
+/// Logits may be so many times as far from the true ones as PyTorch's own are: in fp32, and with
+/// products or attention in bf16.
+inline constexpr double ALLOWED_OF_PYTORCH = 4, ALLOWED_OF_PYTORCH_BF16 = 2;
+/// How far they may be.
+double allowed_error(const Stored& stored, const Choice& choice);
 
 /// Runs a stage's launches: `stage` is its name in the table. A program that measures gives another
 /// one.
@@ -107,15 +116,23 @@ class Model {
  private:
   // What the stages leave. T is the number of bytes of the last read(), of each text.
   struct Activations {
-    DeviceBuffer<float> x, normed;         // (texts, T, width)
-    DeviceBuffer<float> qkv;               // (texts, T, 3·width)
-    DeviceBuffer<float> q, out, attended;  // (texts, heads, T, head_size) twice, (texts, T, width)
-    DeviceBuffer<float> added;             // (texts, T, width): what comes to x
-    DeviceBuffer<float> hidden;            // (texts, T, 4·width)
-    DeviceBuffer<float> logits;            // (texts, T, 256)
+    DeviceBuffer<float> x, normed;        // (texts, T, width)
+    DeviceBuffer<float> qkv;              // (texts, T, 3·width)
+    DeviceBuffer<float> attended, added;  // (texts, T, width): what comes to x is `added`
+    DeviceBuffer<float> hidden;           // (texts, T, 4·width)
+    DeviceBuffer<float> logits;           // (texts, T, 256)
+    DeviceBuffer<bf16> rounded;           // what a product in bf16 reads
+  };
+  // What attention reads and writes.
+  template <class Number>
+  struct Attended {
+    DeviceBuffer<Number> q, out;        // (texts, heads, T, head_size)
+    std::vector<Cache<Number>> caches;  // of each layer
   };
 
   void layer(int64_t number, int64_t T, const RunStage& run);
+  template <class Number>
+  void attend(Attended<Number>& heads, int64_t number, int64_t T, const RunStage& run);
   void multiply(const char* stage, const float* x, const Linear& by, float* y, int64_t rows,
                 const RunStage& run);
 
@@ -124,8 +141,9 @@ class Model {
   int64_t texts_;
   DeviceBuffer<float> values_;
   Weights weights_;
-  std::vector<Cache> caches_;  // of each layer
+  DeviceBuffer<bf16> rounded_values_;  // for a product in bf16
   Activations is_;
+  std::variant<Attended<float>, Attended<bf16>> heads_;
   DeviceBuffer<Byte> bytes_;
   int64_t length_ = 0;
 };

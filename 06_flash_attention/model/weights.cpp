@@ -114,6 +114,7 @@ Stored read_model(const std::string& folder) {
   if (stored.sizes.width % stored.sizes.heads != 0)
     damaged(folder + "/weights.txt", "has a width that its heads do not divide");
   stored.logit_error = std::stod(said.text("logit_error"));
+  stored.logit_error_bf16 = std::stod(said.text("logit_error_bf16"));
 
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};

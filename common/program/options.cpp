@@ -33,16 +33,6 @@ std::string default_text(double value) {
   return text.str();
 }
 
-void print_list(const std::vector<ListedStep>& steps) {
-  size_t width = 0;
-  for (const ListedStep& step : steps) width = std::max(width, step.name.size());
-  for (const ListedStep& step : steps) {
-    std::cout << step.name << std::string(width + 2 - step.name.size(), ' ') << step.idea;
-    if (!step.needs.empty()) std::cout << "  [needs " << step.needs << "]";
-    std::cout << '\n';
-  }
-}
-
 void print_inputs_help(const std::vector<InputOption>& inputs) {
   if (inputs.empty()) return;
   std::cout << "\nNames for --input:\n";
@@ -218,6 +208,16 @@ double parse_number(const std::string& option, const std::string& text) {
   if (status != std::errc() || stop != end || !std::isfinite(value))
     throw Error(option + " \"" + text + "\" is not a number; give one like 0.5");
   return value;
+}
+
+void print_list(const std::vector<ListedStep>& steps) {
+  size_t width = 0;
+  for (const ListedStep& step : steps) width = std::max(width, step.name.size());
+  for (const ListedStep& step : steps) {
+    std::cout << step.name << std::string(width + 2 - step.name.size(), ' ') << step.idea;
+    if (!step.needs.empty()) std::cout << "  [needs " << step.needs << "]";
+    std::cout << '\n';
+  }
 }
 
 std::string sizes_text(const Options& options) {

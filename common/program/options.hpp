@@ -66,6 +66,8 @@ std::vector<ListedStep> listed(const std::vector<Step<Launcher>>& steps) {
   for (const auto& step : steps) list.push_back({step.name, step.idea, step.needs});
   return list;
 }
+/// What --list prints: a line for each.
+void print_list(const std::vector<ListedStep>& steps);
 
 /// What a program takes, besides what all of them do (options.cpp).
 struct Usage {

@@ -1,6 +1,9 @@
 // The kernels that this part brings, each beside its reference in double.
 #include "model/layers.hpp"
 
+#include <catch2/catch_template_test_macros.hpp>
+
+#include "common/data/narrow.hpp"
 #include "common/testing/testing.hpp"
 
 namespace tutorial::flash_attention::model {
@@ -124,45 +127,101 @@ TEST_CASE("model: the embedding of bytes that stand anywhere in the text", "[sha
         }
 }
 
-TEST_CASE("model: queries, keys and values go where attention looks for them", "[shapes]") {
-  constexpr int64_t CAPACITY = 9;
+constexpr int64_t CAPACITY = 9;
+/// Of 1 to 2 texts, 1 to 3 heads, 0 to 4 tokens.
+std::vector<Heads> heads_to_test() {
+  std::vector<Heads> all;
   for (const int64_t B : {1, 2})
     for (const int64_t heads : {1, 3})
       for (const int64_t size : {1, 33})
         for (const int64_t T : {0, 1, 4})
-          for (const int64_t first : {0, 5}) {
-            INFO(B << " texts, " << heads << " heads of " << size << ", " << T << " tokens behind "
-                   << first);
-            const int64_t width = heads * size;
-            const std::vector<float> qkv = values_of(B * T * 3 * width, 1),
-                                     bias = values_of(3 * width, 2);
-            const DeviceBuffer<float> qkv_there(qkv), bias_there(bias);
-            DeviceBuffer<float> q(B * heads * T * size), k(B * heads * CAPACITY * size),
-                v(B * heads * CAPACITY * size);
-            split_heads({B, heads, size, T, first, CAPACITY}, qkv_there.data(), bias_there.data(),
-                        q.data(), k.data(), v.data());
-            // What is not written stays NaN.
-            Expected want[3];
-            for (int which = 0; which < 3; ++which)
-              for (int64_t of_all = 0; of_all < B * heads; ++of_all)
-                for (int64_t t = which == 0 ? first : 0; t < (which == 0 ? first + T : CAPACITY);
-                     ++t)
-                  for (int64_t d = 0; d < size; ++d) {
-                    const int64_t text = of_all / heads, row = text * T + t - first;
-                    const int64_t column = which * width + of_all % heads * size + d;
-                    const bool is_new = t >= first && t < first + T;
-                    const double value =
-                        is_new ? double{qkv[row * 3 * width + column]} + bias[column] : NAN;
-                    want[which].value.push_back(value);
-                    want[which].bound.push_back(0x1p-24 * std::abs(value));
-                  }
-            const Layout of_q = layout_of({B * heads * T, size}, "q"),
-                         of_k = layout_of({B * heads * CAPACITY, size}, "k");
-            CHECK(compare(q.to_host(), want[0], of_q).report == "");
-            CHECK(compare(k.to_host(), want[1], of_k).report == "");
-            CHECK(compare(v.to_host(), want[2], of_k).report == "");
-            CHECK((q.guards_intact() && k.guards_intact() && v.guards_intact()));
+          for (const int64_t first : {0, 5}) all.push_back({B, heads, size, T, first, CAPACITY});
+  return all;
+}
+std::string text_of(const Heads& shape) {
+  return std::to_string(shape.B) + " texts, " + std::to_string(shape.heads) + " heads of " +
+         std::to_string(shape.head_size) + ", " + std::to_string(shape.T) + " tokens behind " +
+         std::to_string(shape.first);
+}
+/// Half of what the last bit of a number is worth, for a number 1.
+template <class Number>
+constexpr double UNIT = std::is_same_v<Number, float> ? 0x1p-24 : 0x1p-8 + 0x1p-24;
+
+template <class Number>
+Expected& add_rounded(Expected& want, double value) {
+  want.value.push_back(value);
+  want.bound.push_back(UNIT<Number> * std::abs(value));
+  return want;
+}
+template <class Number>
+std::string difference(const DeviceBuffer<Number>& got, const Expected& want, const Heads& shape,
+                       const char* name) {
+  const int64_t cols = shape.head_size;
+  CHECK(got.guards_intact());
+  return compare(widened<Number>(got.to_host()), want, layout_of({got.size() / cols, cols}, name))
+      .report;
+}
+
+TEMPLATE_TEST_CASE("model: queries, keys and values go where attention looks for them", "[shapes]",
+                   float, __nv_bfloat16) {
+  for (const Heads& shape : heads_to_test()) {
+    INFO(text_of(shape));
+    const auto [B, heads, size, T, first, capacity] = shape;
+    const int64_t width = heads * size;
+    const std::vector<float> qkv = values_of(B * T * 3 * width, 1), bias = values_of(3 * width, 2);
+    const DeviceBuffer<float> qkv_there(qkv), bias_there(bias);
+    DeviceBuffer<TestType> q(B * heads * T * size), k(B * heads * capacity * size), v(k.size());
+    split_heads(shape, qkv_there.data(), bias_there.data(), q.data(), k.data(), v.data());
+    // What is not written stays NaN.
+    Expected want[3];
+    for (int which = 0; which < 3; ++which)
+      for (int64_t of_all = 0; of_all < B * heads; ++of_all)
+        for (int64_t t = which == 0 ? first : 0; t < (which == 0 ? first + T : capacity); ++t)
+          for (int64_t d = 0; d < size; ++d) {
+            const int64_t text = of_all / heads, row = text * T + t - first;
+            const int64_t column = which * width + of_all % heads * size + d;
+            const bool is_new = t >= first && t < first + T;
+            add_rounded<TestType>(
+                want[which], is_new ? double{qkv[row * 3 * width + column]} + bias[column] : NAN);
           }
+    CHECK(difference(q, want[0], shape, "q") == "");
+    CHECK(difference(k, want[1], shape, "k") == "");
+    CHECK(difference(v, want[2], shape, "v") == "");
+  }
+}
+
+TEST_CASE("model: out of attention in bf16 becomes rows in float32", "[shapes]") {
+  for (const Heads& shape : heads_to_test()) {
+    INFO(text_of(shape));
+    const auto [B, heads, size, T, first, capacity] = shape;
+    const std::vector<float> out = rounded_to<__nv_bfloat16>(values_of(B * heads * T * size, 1));
+    const DeviceBuffer<__nv_bfloat16> there(narrowed<__nv_bfloat16>(out));
+    DeviceBuffer<float> rows(there.size());
+    join_heads(shape, there.data(), rows.data());
+    Expected want;  // exactly
+    for (int64_t b = 0; b < B; ++b)
+      for (int64_t t = 0; t < T; ++t)
+        for (int64_t head = 0; head < heads; ++head)
+          for (int64_t d = 0; d < size; ++d)
+            want.value.push_back(out[((b * heads + head) * T + t) * size + d]);
+    want.bound.assign(want.value.size(), 0);
+    CHECK(difference(rows, want, shape, "rows") == "");
+  }
+}
+
+TEST_CASE("model: numbers are rounded to bf16, to nearest even", "[shapes]") {
+  for (const int64_t count : {0, 1, 255, 256, 257, 1000}) {
+    INFO(count << " numbers");
+    std::vector<float> x = values_of(count, 1);
+    if (count > 2) x[0] = 1 + 0x1p-8f, x[1] = 1 + 0x3p-8f, x[2] = INFINITY;  // two ties
+    const DeviceBuffer<float> there(x);
+    DeviceBuffer<__nv_bfloat16> y(count);
+    round_to_bf16(there.data(), y.data(), count);
+    const std::vector<float> got = widened<__nv_bfloat16>(y.to_host());
+    CHECK(got == rounded_to<__nv_bfloat16>(x));
+    if (count > 2) CHECK((got[0] == 1 && got[1] == 1 + 0x1p-6f && got[2] == INFINITY));
+    CHECK(y.guards_intact());
+  }
 }
 
 }  // namespace

@@ -85,12 +85,18 @@ TEST_CASE("model: several texts at a time, drawn, differ, and are right", "[prog
 
 TEST_CASE("model: logits farther off than allowed are an error", "[program]") {
   std::string text = text_of_model();
-  const size_t at = text.find("logit_error ");
-  const ModelFolder strict(text.substr(0, at) + "logit_error 1e-12\n", weights_of_model());
-  const ProgramRun run =
-      run_model({"--weights", strict.name(), "--tokens", "1", "--prompt", "a", "--no-checks"});
+  text = text.substr(0, text.find("logit_error ")) + "logit_error 1e-12\nlogit_error_bf16 1e-11\n";
+  const ModelFolder strict(text, weights_of_model());
+  const Words words = {"--weights", strict.name(), "--tokens", "1", "--prompt", "a", "--no-checks"};
+  const ProgramRun run = run_model(words);
   CHECK(run.status == 1);
   CHECK_THAT(run.out, ContainsSubstring("\nWRONG: the farthest logit is "));
+  CHECK_THAT(run.out, ContainsSubstring(" (may be 4.0e-12: 4 times PyTorch's own error)\n"));
+  if (!why_not_here("sm_80").empty()) return;
+  const ProgramRun bf16 = run_model(words + Words{"--product", "tensor_cores/by_shape"});
+  CHECK(bf16.status == 1);
+  CHECK_THAT(bf16.out,
+             ContainsSubstring(" (may be 2.0e-11: 2 times PyTorch's own error in bf16)\n"));
 }
 
 TEST_CASE("model: what the program refuses, in a sentence", "[program]") {

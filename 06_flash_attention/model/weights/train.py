@@ -150,6 +150,20 @@ PROMPTS = ["A warp is", "Shared memory", "The", "x"]
 GIVEN = 200  # bytes: of what PyTorch writes, the first so many are the text whose logits are compared
 
 
+def rounded(x):
+    return x.bfloat16().float()
+
+
+def attention_bf16(q, k, v):
+    """attention() whose products take bf16; the sum that it divides by is that of the weights before, and out is bf16."""
+    q, k, v = map(rounded, (q, k, v))
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
+    scores = scores.masked_fill(hidden, -math.inf)
+    weights = (scores - scores.amax(-1, keepdim=True)).exp()
+    return rounded(rounded(weights) @ v / weights.sum(-1, keepdim=True))
+
+
 def greedy(model, prompt, count, device):
     """The bytes that follow, the best one each time."""
     text = list(prompt.encode())
@@ -160,14 +174,20 @@ def greedy(model, prompt, count, device):
 
 
 def record(folder, about, device):
-    """Adds to weights.txt how far PyTorch's logits in float32 are from those in double, and writes written.txt."""
+    """Adds to weights.txt how far PyTorch's logits are from those in double: in float32, and with what is multiplied
+    rounded to bf16, as tensor cores take it. Writes written.txt."""
     model = load(folder / "weights.bin", Model()).to(device).eval()
     double = load(folder / "weights.bin", Model()).double().to(device).eval()
     written = [greedy(model, prompt, GIVEN, device) for prompt in PROMPTS]
     given = torch.tensor([list(text[:GIVEN]) for text in written], device=device)
     with torch.no_grad():
-        error = (model(given).double() - double(given)).abs().amax().item()
-    (folder / "weights.txt").write_text(f"{about}logit_error {error:.3g}\n")
+        want = double(given)
+        error = (model(given).double() - want).abs().amax().item()
+        for block in model.modules():
+            if isinstance(block, nn.Linear):
+                block.register_forward_pre_hook(lambda _, inputs: tuple(map(rounded, inputs)))
+        error_bf16 = (model(given, attention_bf16).double() - want).abs().amax().item()
+    (folder / "weights.txt").write_text(f"{about}logit_error {error:.3g}\nlogit_error_bf16 {error_bf16:.3g}\n")
     (folder / "written.txt").write_bytes(b"".join(
         text.replace(b"\\", b"\\\\").replace(b"\n", b"\\n") + b"\n" for text in written))
 
@@ -187,7 +207,7 @@ def main():
     device = "cuda" if torch.cuda.is_available() else "cpu"
     text, held_out = learnt_and_held_out(asked.text)
     print(f"{len(text)} bytes to learn from, {len(held_out)} held out")
-    about = (asked.out / "weights.txt").read_text().rpartition("logit_error")[0] if asked.record else ""
+    about = (asked.out / "weights.txt").read_text().partition("logit_error")[0] if asked.record else ""
     if not asked.record:
         model, steps = train(text, held_out, asked.minutes, asked.batch, device)
         save(model, asked.out / "weights.bin")
