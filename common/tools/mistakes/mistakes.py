@@ -177,7 +177,8 @@ def chapter_of(path):
 def tests_of(folder):
     """The names of a chapter's or a part's tests."""
     texts = (path.read_text() for path in [*folder.glob("tests.cpp"), *folder.glob("tests/*.c*")])
-    named = (name for text in texts for name in re.findall(r'^ *TEST_CASE\(\s*((?:"[^"\n]*"\s*)+)', text, re.M))
+    named = (name for text in texts
+             for name in re.findall(r'^ *(?:TEMPLATE_)?TEST_CASE\(\s*((?:"[^"\n]*"\s*)+)', text, re.M))
     return ["".join(re.findall('"(.*?)"', name)) for name in named]
 
 
@@ -222,11 +223,28 @@ def entry_of(path, name):
     raise Problem(f"{path} has no entry [{name}]")
 
 
+MODEL = project.chapter("06") / "model"  # holds its road's mistakes, too
+
+
+def shown_by_model():
+    """Of each mistake of the road of chapter 06 whether the model shows it: 06_flash_attention/model/road_mistakes.txt."""
+    lines = (MODEL / "road_mistakes.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
+
+
+def model_problems():
+    said, road = shown_by_model(), [mistake.id for mistake in mistakes_in(MODEL.parent) if mistake.folder == MODEL.parent]
+    unclear = [name for name, how in said.items() if not re.fullmatch("shows|cannot: .+", how)]
+    return [f"06_flash_attention/model/road_mistakes.txt {what}: {', '.join(names)}" for what, names in
+            (("says neither shows nor cannot: and why", unclear), ("has no line", set(road) - set(said)),
+             ("names what is no mistake of the road", set(said) - set(road))) if names]
+
+
 # ---- the commands
 
 def validate():
     mistakes = [mistake for chapter in chapters() for mistake in mistakes_of(chapter)]
-    problems = [mistake.says(*mistake.problems) for mistake in mistakes if mistake.problems]
+    problems = [mistake.says(*mistake.problems) for mistake in mistakes if mistake.problems] + model_problems()
     if problems:
         raise Problem("\n".join(problems))
     print(f"{len(mistakes)} mistakes are as they should be")
@@ -268,10 +286,11 @@ def heard(word, name):
 
 def show_sample(date):
     """Every tenth, others each day of ten: what builds it, and the name of its test."""
-    mistakes = [mistake for chapter in chapters() for mistake in mistakes_of(chapter)]
-    for mistake in mistakes[datetime.date.fromisoformat(date).toordinal() % 10::10]:
-        label = os.path.relpath(mistake.folder, ROOT)
-        print(f"{label.replace('/', '_')}_mistake_{mistake.id}\tmistake {label}: {mistake.id}")
+    tests = [(mistake.folder, mistake.id) for chapter in chapters() for mistake in mistakes_of(chapter)]
+    tests += [(MODEL, f"writes_{name}") for name, how in shown_by_model().items() if how == "shows"]
+    for folder, name in tests[datetime.date.fromisoformat(date).toordinal() % 10::10]:
+        label = os.path.relpath(folder, ROOT)
+        print(f"{label.replace('/', '_')}_mistake_{name}\tmistake {label}: {name}")
 
 
 def show_cmake(path):
