@@ -29,13 +29,24 @@ export const LADDERS = {
   '06': { folder: '06_flash_attention', page: 'docs/06_flash_attention.html', tests: 'tests_06.wasm', host: 'host_06.wasm', beside: [] },
 }
 
+/** The model of 06/model, which writes on a step of chapter 06: the modules of its host code, and the kernels' files that
+ *  these call. Its weights are files of the site, too. */
+export const MODEL = {
+  ladder: '06',
+  folder: '06_flash_attention/model',
+  modules: ['program.wasm', 'model.wasm', 'model_products.wasm'],
+  weights: ['weights.txt', 'weights.bin'],
+  beside: ['embed', 'layer_norm', 'split_heads', 'bias'].map((name) => `06_flash_attention/model/${name}.cu`)
+    .concat('01_naive_matmul/step2_coalesced.cu', '05_unfused_attention/stage6_unpermute.cu'),
+}
+
 /** A ladder by its name. An exercise has one of its own, 02/transpose, whose one file is the learner's. */
 export const ladderOf = (name, path) =>
   LADDERS[name] ?? { folder: path.split('/')[0], tests: `exercise_${name.replace('/', '_')}.wasm`, beside: [] }
 
 /** The headers of a ladder's chapter, and its file `name` compiled beforehand, as the build names them. */
 export const headersOf = ({ folder }) => `${folder.split('/').pop()}.json`
-export const moduleOf = ({ folder }, name) => `${folder.split('/').pop()}.${name.replace(/\.\w+$/, '.wasm')}`
+export const moduleOf = ({ folder }, name) => `${folder.split('/').pop()}.${name.split('/').pop().replace(/\.\w+$/, '.wasm')}`
 
 /** The program that profiles a chapter's steps; it calls what its tests' module has. */
 export const programOf = (ladder) => (/^\d\d$/.test(ladder) ? `program_${ladder}.wasm` : null)

@@ -1,7 +1,7 @@
 // Translates, compiles and runs one kernel file; client.js says in which messages.
 import { compileKernel } from './compile/compile.js'
 import { Files } from './files.js'
-import { firstPlace, headersOf, LADDERS, ladderOf, moduleOf, programOf } from './ladders.js'
+import { firstPlace, headersOf, LADDERS, ladderOf, MODEL, moduleOf, programOf } from './ladders.js'
 
 const BASE = new URL('..', self.location) // this script lies in assets/
 const say = (type, more) => self.postMessage({ type, ...more })
@@ -85,8 +85,25 @@ function program(name) {
   return programs.get(name)
 }
 
-/** What is run: the ladder's tests of a step, its program that profiles the step, or the file itself. */
-async function runnable({ ladder: name, step, path, profile, options = ['~[files]~[slow]'] }) { // a page has no files to write, and a minute is long
+let model
+/** {modules, texts} of the model that writes. */
+function writes() {
+  return (model ??= Promise.all([
+    Promise.all(MODEL.modules.map(async (name) => ({ module: await wasm(name), lacks: true }))), // the steps of other parts
+    Promise.all(MODEL.beside.map(async (file) => ({ module: await wasm(moduleOf(MODEL, file)), first: firstPlace(MODEL, file) }))),
+    Promise.all(MODEL.weights.map(async (name) => [`${MODEL.folder}/weights/${name}`, await bytes(name)])),
+  ]).then(([host, kernels, weights]) => ({ modules: [...host, ...kernels], texts: Object.fromEntries(weights) })))
+}
+
+/** What is run: the ladder's tests of a step, its program that profiles the step, the model that writes with it, or the
+ *  file itself. */
+async function runnable({ ladder: name, step, path, profile, write, options = ['~[files]~[slow]'] }) { // a page has no files to write, and a minute is long
+  if (write)
+    return {
+      words: [MODEL.folder, '--no-checks', '--attention', step],
+      environment: { TUTORIAL_CPU_REASON: 'in this page' },
+      ...await writes(),
+    }
   if (profile)
     return {
       words: [LADDERS[name].folder, '--profile', '--kernel', step],
@@ -113,11 +130,11 @@ function runApart(program, { onOutput, onPassed }) {
   }).finally(() => runner.terminate())
 }
 
-async function run({ id, ladder: name, step, path, source, profile, options }) {
+async function run({ id, ladder: name, step, path, source, profile, write, options }) {
   const begun = performance.now()
   const done = (status, ran) => say('done', { id, status, ran, seconds: (performance.now() - begun) / 1000 })
-  const [{ clang, translator, commands, common, program, simulator }, { headers, tests, head, host, beside }, { words, environment, modules }] =
-    await Promise.all([load(), ladder(name, path), runnable({ ladder: name, step, path, profile, options })])
+  const [{ clang, translator, commands, common, program, simulator }, { headers, tests, head, host, beside }, { words, environment, modules, texts: own }] =
+    await Promise.all([load(), ladder(name, path), runnable({ ladder: name, step, path, profile, write, options })])
   const others = [...beside.filter(({ file }) => !path.endsWith(`/${file}`)), ...[tests, host].filter(Boolean).map((module) => ({ module })), ...modules]
   const texts = { ...common, ...headers.files }
   const known = new Set(
@@ -149,7 +166,7 @@ async function run({ id, ladder: name, step, path, source, profile, options }) {
   const status = await runApart({
     simulator,
     words,
-    texts: { ...texts, [path]: source }, // a report shows its lines
+    texts: { ...texts, ...own, [path]: source }, // a report shows its lines
     environment,
     modules: [{ module, first: 0 }, ...others],
   }, {
@@ -167,6 +184,7 @@ self.addEventListener('message', async ({ data }) => {
     loaded = undefined // a network that was away may be there again
     ladders.clear()
     programs.clear()
+    model = undefined
     say('output', { id: data.id, text: `${error.message}\n` })
     say('done', { id: data.id, status: 2, ran: false, seconds: 0 })
   }

@@ -13,7 +13,7 @@ import { steps } from './steps.js'
 
 const SITE = path.join(ROOT, 'docs/site')
 const FOLDERS = [path.join(ROOT, 'build/browser/site'), path.join(SITE, 'node_modules/@yowasp/clang/gen')]
-const LOADED = /\.(wasm|tar|pch|json|js)$/
+const LOADED = /\.(wasm|tar|pch|json|js|bin|txt)$/
 
 const hash = (bytes) => crypto.createHash('sha256').update(bytes).digest('hex').slice(0, 12)
 

@@ -5,6 +5,7 @@
 //   head.pch         on top of it, headers that most steps include; what these define, a program of its own may define
 //   common.json      {path: text} of the headers that all chapters share
 //   <chapter>.json   {include, files}: the chapter's own, and in which folders its kernels look for headers
+//   weights.*        of the model that writes
 //
 //   node docs/site/build/kernels.js
 import fs from 'node:fs'
@@ -13,7 +14,7 @@ import { pathToFileURL } from 'node:url'
 import * as clang from '@yowasp/clang'
 import { commandOf, run } from '../browser/compile/clang.js'
 import { Files } from '../browser/files.js'
-import { firstPlace, LADDERS, moduleOf } from '../browser/ladders.js'
+import { firstPlace, LADDERS, MODEL, moduleOf } from '../browser/ladders.js'
 import { compileKernel } from '../browser/compile/compile.js'
 import { flags } from '../browser/compile/flags.js'
 import { ROOT } from '../project.js'
@@ -111,10 +112,10 @@ async function prepare(common) {
 /** The files that other steps' modules call, compiled as the page compiles. */
 async function compileBeside(common, of, made) {
   const translator = await WebAssembly.compile(fs.readFileSync(path.join(OUT, 'translate.wasm')))
-  for (const ladder of Object.values(LADDERS)) {
-    const { include, files } = of[ladder.folder] ?? {}
+  for (const ladder of [...Object.values(LADDERS), MODEL]) {
     for (const name of ladder.beside) {
-      const file = `${ladder.folder}/${name}`
+      const file = ladder === MODEL ? name : `${ladder.folder}/${name}`
+      const { include, files } = of[file.split('/')[0]]
       const { bytes, diagnostics } = await compileKernel({ clang, translator, ...made, include, path: file, source: read(file),
         files: new Files({ ...common, ...files }), first: firstPlace(ladder, name) })
       if (!bytes) throw new Error(diagnostics.map(({ line, message }) => `${file}:${line}: ${message}`).join('\n'))
@@ -134,6 +135,7 @@ async function main() {
   write('program.pch', made.program)
   write('head.pch', made.head)
   await compileBeside(common, of, made)
+  for (const name of MODEL.weights) fs.copyFileSync(path.join(ROOT, MODEL.folder, 'weights', name), path.join(OUT, name))
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await main()

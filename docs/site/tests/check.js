@@ -7,7 +7,7 @@ import { exercisesInPage } from './exercises_in_page.js'
 import { figures } from './figures.js'
 import { inFirefox } from './in_firefox.js'
 import { keyboard } from './keyboard.js'
-import { mistakesInPage, runInPage } from './run_in_page.js'
+import { mistakesInPage, modelInPage, runInPage } from './run_in_page.js'
 
 async function notFound(browser, fail) {
   const tab = await browser.newPage()
@@ -22,7 +22,7 @@ const problems = []
 const fail = (where, reason) => problems.push(`${where}: ${reason}`)
 const browser = await launch()
 try {
-  const parts = [notFound, keyboard, figures, editAndRun, runInPage, mistakesInPage, exercisesInPage, inFirefox, everyPage]
+  const parts = [notFound, keyboard, figures, editAndRun, runInPage, modelInPage, mistakesInPage, exercisesInPage, inFirefox, everyPage]
   for (const part of parts.filter(({ name }) => process.argv.length < 3 || process.argv.includes(name))) {
     const start = Date.now()
     try {

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
 import { isLibrary } from '../browser/compile/sites.js'
-import { LADDERS } from '../browser/ladders.js'
+import { LADDERS, MODEL } from '../browser/ladders.js'
 import { mistakes } from '../build/mistakes.js'
 import { steps } from '../build/steps.js'
 import { ROOT, text } from '../project.js'
@@ -73,6 +73,24 @@ export async function runInPage(browser, fail) {
     ]) await expect(own, words, { what, source })
   })
   return 'kernels that run in the page'
+}
+
+/** The model writes with a step what PyTorch wrote, at least a byte a second, and something else with a wrong step. */
+export async function modelInPage(browser, fail) {
+  const { path: file } = roadSteps(MODEL.ladder)[1]
+  const wanted = text(`${MODEL.folder}/weights/written.txt`).split('\n')[0].slice(0, 40) // no \ in it
+  const scale = 's *= scale;', source = text(file)
+  if (!source.includes(scale)) fail(file, `has no "${scale}"`)
+  await withTab(browser, async (tab, visit) => {
+    await visit(LADDERS[MODEL.ladder].page)
+    const report = await expectInTab(tab, fail, file, ['The report is what the model writes', wanted, 'ok: the farthest logit is'],
+      { what: `the model on ${file}`, button: 'Write' })
+    const [, speed] = report.match(/^\d+ tokens, ([\d.]+) a second/m) ?? []
+    if (!(Number(speed) >= 1)) fail(file, `writes ${speed} tokens a second`)
+    await expectInTab(tab, fail, file, ['The model writes something else', 'WRONG: the farthest logit is'],
+      { what: 'the model on a wrong step', button: 'Write', source: source.replace(scale, '') })
+  })
+  return 'the model that writes in the page'
 }
 
 // ---- Planted mistakes
