@@ -1,17 +1,27 @@
-"""The same model in PyTorch, with a KV cache: what it writes, and how fast. To stand beside ./learn run 06/model.
+"""The same model in PyTorch, with a KV cache: does it write the same text, and how fast?
 
-usage: decode.py [--prompt "A warp is"] [--tokens 200] [--texts 1] [--weights FOLDER]
+usage: ./learn torch 06/model [--prompt "A warp is"] [--tokens 200] [--texts 1] [--weights FOLDER] [OPTION...]
 
-On a GPU if there is one. PyTorch launches each operation by itself, as the program here does.
+Runs ./learn run 06/model with these options and others of its own, and then PyTorch, on a GPU if there is one. PyTorch
+launches each operation by itself, as the program does.
 """
 import argparse
+import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
-import torch
-from torch.nn import functional
+try:
+    import torch
+    from torch.nn import functional
 
-import train
+    import train
+except ImportError:
+    print(f"learn torch: {sys.executable} has no PyTorch: https://pytorch.org says how to install it", file=sys.stderr)
+    sys.exit(2)
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def attend(block, x, cache):
@@ -44,22 +54,39 @@ def write(model, prompts, count):
     return text
 
 
+def of_program(asked, options):
+    """What ./learn run 06/model writes with these options, and its tokens a second. Ends with its status if it fails."""
+    words = [f"--{name}={getattr(asked, name)}" for name in ("prompt", "tokens", "texts", "weights")]
+    run = subprocess.run([ROOT / "learn", "run", "06/model", *words, *options], stdout=subprocess.PIPE, text=True)
+    print(run.stdout, end="", flush=True)
+    speed = re.search(r"^\d+ tokens, (\S+) a second", run.stdout, re.M)
+    if run.returncode or not speed:
+        sys.exit(run.returncode or 2)
+    return run.stdout, float(speed[1])
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what, usage, *more = __doc__.strip().split("\n\n")
+    parser = argparse.ArgumentParser(usage=usage.removeprefix("usage: "), description="\n\n".join([what, *more]),
+                                     formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--prompt", default="A warp is")
     parser.add_argument("--tokens", type=int, default=200)
     parser.add_argument("--texts", type=int, default=1)
-    parser.add_argument("--weights", type=Path, default=Path(__file__).parent)
-    asked = parser.parse_args()
+    parser.add_argument("--weights", type=Path, default=Path(__file__).resolve().parent)
+    asked, options = parser.parse_known_args()
+    said, ours = of_program(asked, options)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = train.load(asked.weights / "weights.bin", train.Model()).to(device).eval()
     prompts = torch.tensor([list(asked.prompt.encode())] * asked.texts, device=device)
     write(model, prompts, min(asked.tokens, 20))  # loads the kernels
     begun = time.perf_counter()
     text = write(model, prompts, asked.tokens).cpu()  # waits for the device
-    seconds = time.perf_counter() - begun
-    print(bytes(text[0].tolist()).decode(errors="replace"))
-    print(f"\n{asked.texts * asked.tokens} tokens, {asked.texts * asked.tokens / seconds:.0f} a second")
+    its = asked.texts * asked.tokens / (time.perf_counter() - begun)
+    text = bytes(text[0].tolist()).decode(errors="replace")
+    print(f"\nPyTorch {torch.__version__} on {torch.cuda.get_device_name() if device == 'cuda' else 'the CPU'}: "
+          f"{its:.0f} tokens a second, this program {ours:.0f}.")
+    if "--temperature" not in " ".join(options):
+        print("It writes the same text." if text in said else f"It writes another text:\n\n{text}")
 
 
 if __name__ == "__main__":

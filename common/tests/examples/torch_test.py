@@ -43,6 +43,7 @@ class Refusals(Scratch):
                 (NO_TORCH, "true", ("06", "by_shape"), "say ./learn torch 06/any_shape by_shape"),
                 (NO_TORCH, "true", ("03",), "03_masked_bmm has no operator of PyTorch; these have: 01, 02, 02/faster,"),
                 (NO_TORCH, "true", ("06", "q_outer"), "has no PyTorch of version 2.4 or newer: https://pytorch.org"),
+                (NO_TORCH, "true", ("06/model",), "has no PyTorch: https://pytorch.org says how to install it"),
                 ("", "true", ("06", "q_outer"), "has no PyTorch of version 2.4 or newer"),
                 (NO_GPU, "/no/nvcc", ("06", "q_outer"), "there is no nvcc, which compiles the step: docs/setup.md"),
                 (NO_GPU, "true", ("06", "q_outer"), "PyTorch finds no GPU: torch.cuda.is_available() is false")):
