@@ -126,6 +126,23 @@ class Lists(Project):
                 self.write("01_a/mistakes.txt", re.sub(old, new, FIRST + SECOND, count=1))
                 self.expect(1, problem, "validate")
 
+    def test_a_list_of_what_a_program_shows(self):
+        held = "01_a/part/road_mistakes.txt"
+        for text, problem in (("first shows\n", "01_a/part/road_mistakes.txt has no line: second"),
+                              ("first shows\nsecond hides\n", "says neither shows nor cannot: and why: second"),
+                              ("# x\nfirst shows\nsecond cannot: why\nthird shows\n", "no mistake of the road: third")):
+            with self.subTest(problem):
+                self.write(held, text)
+                self.expect(1, problem, "validate")
+        self.write(held, "first shows\nsecond cannot: it has no words\n")
+        self.expect(0, "2 mistakes are as they should be", "validate")
+        dates = [f"2026-11-{day}" for day in range(10, 20)]  # each day others of ten
+        samples = [subprocess.run([sys.executable, "common/tools/mistakes/mistakes.py", "sample", date], cwd=self.root,
+                                  capture_output=True, text=True).stdout for date in dates]
+        self.assertEqual(sorted("".join(samples).splitlines()),
+                         ["01_a_mistake_first\tmistake 01_a: first", "01_a_mistake_second\tmistake 01_a: second",
+                          "01_a_part_mistake_writes_first\tmistake 01_a/part: writes_first"])
+
     def test_a_list_of_a_part(self):
         self.write("01_a/part/mistakes.txt", SECOND.replace("two", "#include").replace("words", "part")
                    .replace("old:\n|four\n|five\nnew:\n|spoiled, too\n", ""))

@@ -223,28 +223,29 @@ def entry_of(path, name):
     raise Problem(f"{path} has no entry [{name}]")
 
 
-MODEL = project.chapter("06") / "model"  # holds its road's mistakes, too
+def shown_by_programs():
+    """[(part, {mistake of its chapter's road: "shows", or why it cannot})] of the parts that hold them: 06/model."""
+    for path in sorted(ROOT.glob("[0-9][0-9]_*/*/road_mistakes.txt")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        yield path.parent, dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
 
 
-def shown_by_model():
-    """Of each mistake of the road of chapter 06 whether the model shows it: 06_flash_attention/model/road_mistakes.txt."""
-    lines = (MODEL / "road_mistakes.txt").read_text(encoding="utf-8").splitlines()
-    return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
-
-
-def model_problems():
-    said, road = shown_by_model(), [mistake.id for mistake in mistakes_in(MODEL.parent) if mistake.folder == MODEL.parent]
-    unclear = [name for name, how in said.items() if not re.fullmatch("shows|cannot: .+", how)]
-    return [f"06_flash_attention/model/road_mistakes.txt {what}: {', '.join(names)}" for what, names in
-            (("says neither shows nor cannot: and why", unclear), ("has no line", set(road) - set(said)),
-             ("names what is no mistake of the road", set(said) - set(road))) if names]
+def problems_of_programs():
+    for part, said in shown_by_programs():
+        road = {mistake.id for mistake in mistakes_of(part.parent) if mistake.folder == part.parent}
+        unclear = [name for name, how in said.items() if not re.fullmatch("shows|cannot: .+", how)]
+        for what, names in (("says neither shows nor cannot: and why", unclear), ("has no line", road - set(said)),
+                            ("names what is no mistake of the road", set(said) - road)):
+            if names:
+                yield f"{project.label(part)}/road_mistakes.txt {what}: {', '.join(sorted(names))}"
 
 
 # ---- the commands
 
 def validate():
     mistakes = [mistake for chapter in chapters() for mistake in mistakes_of(chapter)]
-    problems = [mistake.says(*mistake.problems) for mistake in mistakes if mistake.problems] + model_problems()
+    problems = [mistake.says(*mistake.problems) for mistake in mistakes if mistake.problems]
+    problems += problems_of_programs()
     if problems:
         raise Problem("\n".join(problems))
     print(f"{len(mistakes)} mistakes are as they should be")
@@ -287,7 +288,7 @@ def heard(word, name):
 def show_sample(date):
     """Every tenth, others each day of ten: what builds it, and the name of its test."""
     tests = [(mistake.folder, mistake.id) for chapter in chapters() for mistake in mistakes_of(chapter)]
-    tests += [(MODEL, f"writes_{name}") for name, how in shown_by_model().items() if how == "shows"]
+    tests += [(part, f"writes_{name}") for part, said in shown_by_programs() for name, how in said.items() if how == "shows"]
     for folder, name in tests[datetime.date.fromisoformat(date).toordinal() % 10::10]:
         label = os.path.relpath(folder, ROOT)
         print(f"{label.replace('/', '_')}_mistake_{name}\tmistake {label}: {name}")
