@@ -52,6 +52,7 @@ inline void check_small_grid(const AnyStep& step) {
 }
 
 inline void check_many_rows(const AnyStep& step) {
+  check_step(step, normal(577, 3), 577, 3);  // more than a block has threads
   if (!device_has_clock()) SKIP("65537 blocks of each step would take the simulator too long");
   check_step(step, normal(65537, 2), 65537, 2);
 }

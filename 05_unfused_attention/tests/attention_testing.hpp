@@ -55,7 +55,8 @@ inline Attention each_shape() {
                          Attention{.B = 3, .T = 33, .C = 3, .NH = 3},    // HS 1
                          Attention{.B = 1, .T = 150, .C = 20, .NH = 1},  // nothing to permute
                          Attention{.B = 3, .T = 1, .C = 8, .NH = 2},     // one token: out is v
-                         Attention{.B = 1, .T = 2, .C = 1, .NH = 1});
+                         Attention{.B = 1, .T = 2, .C = 1, .NH = 1},
+                         Attention{.B = 1, .T = 1, .C = 1, .NH = 1});  // one number
   a.block_size = 32;
   a.causal = GENERATE(true, false);
   CAPTURE(a.B, a.T, a.C, a.NH, a.causal);

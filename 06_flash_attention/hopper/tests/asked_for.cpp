@@ -15,7 +15,8 @@ TEST_CASE("hopper: every step asks for what its header says", "[counts]") {
            {.B = 2, .NH = 2, .NH_kv = 1, .Tq = 135, .Tk = 70, .HS = 32, .causal = false},
            {.Tq = 20, .Tk = 140, .HS = 104},
            {.NH = 2, .Tq = 250, .Tk = 200, .HS = 200},
-           {.NH = 2, .Tq = 150, .Tk = 200, .HS = 136}}) {
+           {.NH = 2, .Tq = 150, .Tk = 200, .HS = 136},
+           {.Tq = 260, .Tk = 260, .HS = 136}}) {  // tiles of 112 keys show before the last
     if (a.HS > largest_head_size(step.launch)) continue;
     CAPTURE(step.name, text(a));
     const Problem p = normal_problem(a);
