@@ -170,7 +170,7 @@ def main():
     parser = project.arguments(__doc__)
     parser.add_argument("where", nargs="*")
     words = parser.parse_args().where
-    folders = [COMMON if word == "common" else project.find_ladder(word) for word in words] or [COMMON, *project.ladders()]
+    folders = [COMMON if word == "common" else project.find_room(word) for word in words] or [COMMON, *project.rooms()]
     if not (BUILD / "CMakeCache.txt").exists():
         run(["cmake", "-S", project.ROOT, "-B", BUILD, "-G", "Ninja", "-DTUTORIAL_COVERAGE=ON", "-DCMAKE_BUILD_TYPE=Debug"])
     listed, bad = reasons(), False
