@@ -47,6 +47,8 @@ TEST_CASE("the reference computes the rows asked for") {
     CHECK(some.value[c] == all.value[4 * 7 + c]);
     CHECK(some.value[7 + c] == all.value[7 + c]);
   }
+  CHECK(expected_row_sums({}, 0).value.empty());  // of rows without columns
+  CHECK(row_sums({}, 0).empty());
 }
 
 TEST_CASE("the bound is small beside the value, so that zeros or a lost column cannot pass") {

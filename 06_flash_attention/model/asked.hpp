@@ -8,7 +8,7 @@
 namespace tutorial::flash_attention::model {
 
 struct AskedText {
-  std::string prompt, folder;
+  std::string prompt = {}, folder = {};
   int64_t tokens = 0, texts = 1;
   bool cached = true;
   double temperature = 0;  // 0: always the best byte

@@ -1,6 +1,7 @@
 // Were the logits right that a text was written by?
 #pragma once
 
+#include <iostream>
 #include <vector>
 
 #include "model/asked.hpp"
@@ -16,6 +17,7 @@ struct Text {
 
 /// Says whether the logits are right, after the same bytes, and where the text was nearly another
 /// one. Of many texts the first and the last are looked at.
-bool judge(const Stored& stored, const AskedText& asked, const std::vector<Text>& texts);
+bool judge(const Stored& stored, const AskedText& asked, const std::vector<Text>& texts,
+           std::ostream& out = std::cout);
 
 }  // namespace tutorial::flash_attention::model

@@ -12,6 +12,7 @@ namespace tutorial::flash_attention::model {
 /// what a terminal would obey or could not show.
 class TextScreen {
  public:
+  explicit TextScreen(std::ostream& out = std::cout) : out_(out) {}
   ~TextScreen() { flush(); }
   void put(unsigned char byte) {
     const bool goes_on = (byte & 0xc0) == 0x80;
@@ -20,11 +21,12 @@ class TextScreen {
     if (byte < 0x80) flush();
   }
   void flush() {
-    std::cout << (pending_ == "\n" ? pending_ : printable(pending_)) << std::flush;
+    out_ << (pending_ == "\n" ? pending_ : printable(pending_)) << std::flush;
     pending_.clear();
   }
 
  private:
+  std::ostream& out_;
   std::string pending_;
 };
 

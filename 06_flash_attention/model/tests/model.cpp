@@ -206,32 +206,5 @@ TEST_CASE("model: it writes what PyTorch wrote, up to the first near tie") {
   }
 }
 
-TEST_CASE("model: the best byte and its lead") {
-  std::vector<float> logits(VOCABULARY, -1);
-  logits[200] = 3;
-  logits[7] = 2.5f;
-  CHECK(int{best_of(logits).byte} == 200);
-  CHECK(best_of(logits).lead == 0.5f);
-  logits[255] = 3;
-  CHECK(int{best_of(logits).byte} == 200);  // of equal ones the first
-  CHECK(best_of(logits).lead == 0);
-}
-
-TEST_CASE("model: bytes are drawn by their probability") {
-  std::vector<float> logits(VOCABULARY, -INFINITY);
-  logits[10] = std::log(1.0f), logits[20] = std::log(2.0f), logits[255] = std::log(5.0f);
-  CHECK(int{drawn(logits, 1, 0)} == 10);
-  CHECK(int{drawn(logits, 1, 0.124)} == 10);
-  CHECK(int{drawn(logits, 1, 0.126)} == 20);
-  CHECK(int{drawn(logits, 1, 0.374)} == 20);
-  CHECK(int{drawn(logits, 1, 0.376)} == 255);
-  CHECK(int{drawn(logits, 1, 1)} == 255);
-  // √ of the probabilities, and so 1 : 1.41 : 2.24.
-  CHECK(int{drawn(logits, 2, 0.21)} == 10);
-  CHECK(int{drawn(logits, 2, 0.22)} == 20);
-  CHECK(int{drawn(logits, 2, 0.51)} == 20);
-  CHECK(int{drawn(logits, 2, 0.53)} == 255);
-}
-
 }  // namespace
 }  // namespace tutorial::flash_attention::model

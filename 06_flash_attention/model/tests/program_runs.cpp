@@ -83,6 +83,44 @@ TEST_CASE("model: several texts at a time, drawn, differ, and are right", "[prog
   CHECK_THAT(drawn.out, ContainsSubstring("\n15 tokens, "));
 }
 
+TEST_CASE("model: --list names all kernels, and --help all options", "[program]") {
+  const ProgramRun list = run_model({"--list"}), help = run_model({"--help"});
+  CHECK(list.status == 0);
+  for (const Product& product : products())
+    CHECK_THAT(list.out, ContainsSubstring("\n  " + product.name + "  "));
+  for (const CachedAttention& attention : cached_attentions(Gaps::copy))
+    CHECK_THAT(list.out, ContainsSubstring("\n  " + attention.name + "  "));
+  CHECK(help.status == 0);
+  for (const std::string option : {"--prompt", "--texts", "--copy-keys", "--no-cache", "--weights"})
+    CHECK_THAT(help.out, ContainsSubstring(option));
+}
+
+TEST_CASE("model: another seed draws another text, the same one the same", "[program]") {
+  const auto drawn = [](const std::string& seed) {
+    const ProgramRun run = run_model({"--prompt", "The", "--tokens", "6", "--temperature", "3",
+                                      "--no-checks", "--copy-keys", "--seed", seed});
+    CHECK(run.status == 0);
+    const size_t at = run.out.find("\nThe");
+    return run.out.substr(at, run.out.find(" tokens, ", at) - at);
+  };
+  CHECK(drawn("7") == drawn("7"));
+  CHECK(drawn("7") != drawn("8"));
+}
+
+TEST_CASE("model: a near tie is said, and what a device cannot run", "[program]") {
+  const Words words = {"--prompt",   "A warp is", "--tokens",
+                       "3",          "--product", "tensor_cores/by_shape",
+                       "--no-checks"};
+  const ProgramRun run = run_model(words);
+  if (const std::string reason = why_not_here("sm_80"); !reason.empty()) {
+    CHECK(run.status == 2);
+    CHECK(run.err == "--product tensor_cores/by_shape " + reason + "\n");
+    return;
+  }
+  CHECK(run.status == 0);
+  CHECK_THAT(run.out, ContainsSubstring(" was nearly a tie: other kernels, whose sums round "));
+}
+
 TEST_CASE("model: logits farther off than allowed are an error", "[program]") {
   std::string text = text_of_model();
   text = text.substr(0, text.find("logit_error ")) + "logit_error 1e-12\nlogit_error_bf16 1e-11\n";
@@ -124,7 +162,9 @@ TEST_CASE("model: what the program refuses, in a sentence", "[program]") {
   refused({"--weights", ModelFolder(text, other).name()}, "has the checksum ");
   refused({"--weights", ModelFolder("layers 4\nwidth 191\nheads 6\ncontext 3\n", "").name()},
           "that its heads do not divide");
-  refused({"--weights", ModelFolder("layers 4\nwidth -3\n", "").name()}, "which is no size");
+  for (const std::string width : {"-3", "wide", "1048577"})
+    refused({"--weights", ModelFolder("layers 4\nalone\nwidth " + width + "\n", "").name()},
+            "says \"width " + width + "\", which is no size");
   refused({"--weights", ModelFolder("layers 4\n", "").name()}, "no line that begins with");
 }
 
