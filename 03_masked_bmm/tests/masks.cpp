@@ -83,6 +83,16 @@ TEST_CASE("a mask from a file, and masks that are refused", "[files]") {  // a p
     refused(kind, "after the colon");
 }
 
+TEST_CASE("a fill value is a float32 number") {
+  CHECK(parse_fill("-1e4") == -10000.0f);
+  CHECK(parse_fill("-inf") == -INF);
+  CHECK(std::isnan(parse_fill("nan")));
+  for (const char* text : {"", "x", "1e4 ", "1,5", "1e99"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(parse_fill(text), Error);
+  }
+}
+
 TEST_CASE("the reference gives B for the identity, and the fill value where the mask is 0") {
   const int64_t n = 9;
   const Mask mask = patterned(2, n, n);

@@ -43,6 +43,12 @@ TEST_CASE("the program counts a mask for each matrix, and what is kept in each",
                           ContainsSubstring("skipped: blocks 0 of 6 (0.0 %)"));
 }
 
+TEST_CASE("the program takes a problem of nothing", "[program]") {
+  const ProgramRun run = run_program({"--batch", "0", "--m", "8", "--n", "9", "--k", "4"});
+  check_all_right(run, all_rows_of_table, {.flop = 0, .bytes = 72});  // the mask is one for all
+  CHECK_THAT(run.out, ContainsSubstring("kept: elements 0 of 0 (0.0 %)"));
+}
+
 TEST_CASE("the program finds one wrong element of a small product", "[program]") {
   const Words sizes = {"--batch", "2", "--m", "40", "--n", "50", "--k", "8"};
   check_wrong(run_spoiled(sizes, {"four_blocks", 2000 + 39 * 50 + 49, 1, 0.01f}),

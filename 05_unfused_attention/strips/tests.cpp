@@ -38,6 +38,12 @@ TEST_CASE("strips hold every query once, with all keys that it sees") {
   }
 }
 
+TEST_CASE("there are no strips of nothing") {
+  for (const Attention& a :
+       {Attention{.B = 0, .T = 5, .C = 6, .NH = 2}, Attention{.B = 2, .T = 5, .C = 0, .NH = 2}})
+    CHECK(strips_of(a, {.height = 4}).empty());
+}
+
 TEST_CASE("the rule for strips") {
   const Attention article = {.B = 8, .T = 1024, .C = 768, .NH = 12};
   CHECK(cut_of(article, 1).height == 256);

@@ -8,6 +8,16 @@ namespace {
 
 const Words small = {"--batch", "2", "--seq", "10", "--channels", "6", "--heads", "2"};
 
+TEST_CASE("the program says that products are in TF32, and takes a problem of nothing",
+          "[program]") {
+  const ProgramRun tf32 = run_program(small + Words{"--tf32", "--kernel", "unfused"});
+  CHECK(tf32.status == 0);
+  CHECK_THAT(tf32.out, ContainsSubstring("2 heads of 3, products in TF32, blocks of"));
+  CHECK(tf32.row("scores (cuBLAS, TF32)").check == "ok");
+  const ProgramRun nothing = run_program({"--batch", "0", "--seq", "10", "--channels", "6"});
+  check_all_right(nothing, names_of(steps), {});
+}
+
 TEST_CASE("the program checks every stage and step, and says what the least work is", "[program]") {
   const Words rows = {"permute", "scores (cuBLAS, fp32)", "scale_mask",
                       "softmax", "values (cuBLAS, fp32)", "unpermute",

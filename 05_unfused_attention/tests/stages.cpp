@@ -48,6 +48,22 @@ TEST_CASE("unpermute") {
                out_layout(a), 3);
 }
 
+TEST_CASE("each stage alone does nothing where there is nothing") {
+  for (const Attention& a :
+       {Attention{.B = 0, .T = 5, .C = 6, .NH = 2}, Attention{.B = 2, .T = 0, .C = 6, .NH = 2},
+        Attention{.B = 2, .T = 5, .C = 0, .NH = 2}}) {
+    CAPTURE(a.B, a.T, a.C);
+    permute(a, nullptr, nullptr, nullptr, nullptr);
+    scale_mask(a, nullptr);
+    softmax(a, nullptr, nullptr);
+    scale_mask_softmax(a, nullptr, nullptr);
+    if (a.heads() * a.T == 0)
+      masked_softmax(a, {.first_query = 0, .queries = a.T, .keys = a.T}, nullptr);
+    unpermute(a, nullptr, nullptr);
+    CUDA_CHECK(cudaGetLastError());
+  }
+}
+
 TEST_CASE("unpermute undoes permute") {
   const Attention a = each_shape();
   const std::vector<float> qkv = values_for(a);
