@@ -65,6 +65,8 @@ TEST_CASE("TF32: every step gives A·B for every shape", "[shapes]") {
            {5, 0, 3},
            {5, 35, 0},
            {0, 0, 0},
+           {0, 8, 12},  // … with rows that allow 16-byte accesses
+           {8, 0, 12},
        })
     check_step(step, shape);
 }

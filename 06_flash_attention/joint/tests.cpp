@@ -134,6 +134,21 @@ TEST_CASE("joint tiling: the program checks both steps, and finds one wrong elem
               {"1 of 160 elements", "y[19][7]"});
 }
 
+TEST_CASE("joint tiling: the program counts with two tiles, and says where joint does not pay",
+          "[program]") {
+  const ProgramRun run = run_program({"--m", "5", "--n", "3", "--k", "100"});
+  CHECK(run.status == 0);
+  const int b = tile_for(100);
+  for (const int tile : {b, b / 2}) {
+    char line[40];
+    std::snprintf(line, sizeof line, "one after the other %5d ", tile);
+    CHECK_THAT(run.out, ContainsSubstring(line));
+  }
+  CHECK_THAT(run.out, ContainsSubstring("with b = k pays if k < 3·n: 100 >= 9, it does not; by the "
+                                        "counts with b = " +
+                                        std::to_string(b) + " it does not\n"));
+}
+
 // Beside the wrong step the other one is right.
 TEST_CASE("joint tiling: the program compares some rows of a large result", "[program]") {
   check_wrong(run_as_large({"--m", "20", "--n", "30", "--k", "8"}, 15 * 30 * 8,
@@ -170,6 +185,14 @@ TEST_CASE("joint tiling: the kernels do what the formulas say, rounded up where 
       CHECK(counts.loads.bytes + counts.stores.bytes == 4 * one.accesses);
     }
   }
+}
+
+TEST_CASE("joint tiling: tiles that there are not are refused") {
+  const JointProblem p({16, 16, 16});
+  for (const int tile : {0, 17, 128})
+    CHECK_THROWS_WITH(
+        count_joint_tiling(p.a.data(), p.b.data(), p.c.data(), nullptr, 16, 16, 16, tile),
+        "a tile of " + std::to_string(tile) + " is not one of 16, 32, 64.");
 }
 
 TEST_CASE("joint tiling: the article's formulas, and where they differ from the counts") {

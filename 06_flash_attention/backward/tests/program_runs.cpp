@@ -32,6 +32,17 @@ TEST_CASE("backward: the program checks every step, and says what each keeps", "
           "for D (4·B·NH·Tq), five_products 768 B for parts of dq, bounded_parts 768 B"));
 }
 
+TEST_CASE("backward: the program takes problems of nothing", "[program]") {
+  for (const Words& options :
+       {sizes("0", "0", "12", "12"), sizes("2", "1", "0", "12"), sizes("2", "1", "12", "0"),
+        Words{"--head-dim", "0", "--seq", "9"}}) {
+    const ProgramRun run = run_program(options);
+    INFO(run.command);
+    CHECK(run.status == 0);
+    for (const std::string& step : names_of(steps)) CHECK(run.row(step).check == "ok");
+  }
+}
+
 TEST_CASE("backward: the program counts the pairs that are seen", "[program]") {
   const auto costs = [](const Words& options, double pairs, double bytes) {
     const ProgramRun run = run_program(options + Words{"--kernel", "fused"});
