@@ -114,8 +114,8 @@ Reference reference(const Attention& shape, std::span<const float> q, std::span<
       if (!shape.causal || j <= i + (own.Tk - own.Tq))
         scores.push_back(score(q_i, k.subspan((kv_head * Tk + j) * HS, HS)));
     // The visible keys are the first ones.
-    attend(scores, v.data() + kv_head * Tk * HS, HS, &want.out.value[n * HS],
-           &want.out.bound[n * HS], &want.lse.value[n], &want.lse.bound[n]);
+    attend(scores, v.data() + kv_head * Tk * HS, HS, want.out.value.data() + n * HS,
+           want.out.bound.data() + n * HS, &want.lse.value[n], &want.lse.bound[n]);
   }
   return want;
 }

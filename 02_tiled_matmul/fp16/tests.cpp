@@ -170,6 +170,8 @@ TEST_CASE("fp16: rounding normal numbers to fp16 costs an eighth of what bf16 co
   const RoundingErrors errors = rounding_errors(A, B, N, K, all_rows(M));
   CHECK((errors.fp16 > 0x1p-14 && errors.fp16 < 0x1p-11));
   CHECK((errors.bf16 > 7 * errors.fp16 && errors.bf16 < 9 * errors.fp16));
+  const std::vector<float> zeros(K, 0.0f);  // nothing to be a part of
+  CHECK(rounding_errors(zeros, std::vector<float>(K * N, 1.0f), N, K, all_rows(1)).bf16 == 0);
 }
 
 TEST_CASE("fp16: the program's note counts numbers that are too large") {

@@ -78,14 +78,14 @@ std::vector<bf16> laid_out_a(const Bf16Product& product, const std::vector<bf16>
   const Bf16Product p = spelled_out(product);
   std::vector<bf16> all(p.batch * p.stride_a, NOT_A_NUMBER);
   for (int64_t i = 0; i < p.batch; ++i)
-    put(&all[i * p.stride_a], turned(A, p.M, p.K, i, 0), p.M, p.K, p.lda, false);
+    put(all.data() + i * p.stride_a, turned(A, p.M, p.K, i, 0), p.M, p.K, p.lda, false);
   return all;
 }
 std::vector<bf16> laid_out_b(const Bf16Product& product, const std::vector<bf16>& B) {
   const Bf16Product p = spelled_out(product);
   std::vector<bf16> all(p.batch * p.stride_b, NOT_A_NUMBER);
   for (int64_t i = 0; i < p.batch; ++i)
-    put(&all[i * p.stride_b], turned(B, p.K, p.N, 0, i), p.K, p.N, p.ldb, p.b_transposed);
+    put(all.data() + i * p.stride_b, turned(B, p.K, p.N, 0, i), p.K, p.N, p.ldb, p.b_transposed);
   return all;
 }
 

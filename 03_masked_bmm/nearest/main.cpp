@@ -44,6 +44,8 @@ int main(int argc, char** argv) try {
                     .k = options.size("--neighbours"),
                     .measure = by_product ? Measure::product : Measure::distance};
   require_possible(s);
+  if (s.D == 0)
+    throw Error("--d is 0, and points without coordinates are all equally near; give 1 or more");
   const std::vector<Step<Launcher>> run = steps_for(options, s);
 
   Table table(options);

@@ -149,8 +149,8 @@ Reference reference_of(const Narrow& type, const Attention& shape, std::span<con
       if (!shape.causal || j <= i + (own.Tk - own.Tq))
         scores.push_back(score(q_i, k.subspan((kv_head * Tk + j) * HS, HS)));
     // The visible keys are the first ones.
-    attend(type, scores, v.data() + kv_head * Tk * HS, HS, &want.out.value[n * HS],
-           &want.out.bound[n * HS], &want.lse.value[n], &want.lse.bound[n]);
+    attend(type, scores, v.data() + kv_head * Tk * HS, HS, want.out.value.data() + n * HS,
+           want.out.bound.data() + n * HS, &want.lse.value[n], &want.lse.bound[n]);
   }
   want.out = type.rounded(std::move(want.out));
   return want;

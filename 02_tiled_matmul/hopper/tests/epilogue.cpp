@@ -219,6 +219,12 @@ TEST_CASE("hopper: the program fuses an epilogue, and has two kernels beside it"
   CHECK(all.status == 0);
   CHECK_THAT(all.out, ContainsSubstring("gelu(A[40×24] · B[24×32] + bias)"));
   CHECK(run_program({"--epilogue", "relu"}).status == 2);
+  // A large C's rows are compared in part, and all of them: the sums of the others are not a
+  // product's.
+  CHECK(run_as_large(
+            {"--m", "70", "--n", "32", "--k", "24", "--epilogue", "gelu", "--kernel", "epilogue"},
+            64 * 32 * 24)
+            .status == 0);
   check_every_row_can_fail(TUTORIAL_TESTS,
                            small + Words{"--epilogue", "bias_gelu", "--kernel", "epilogue"});
 }
