@@ -31,6 +31,25 @@ TEST_CASE("hopper: every step asks for what its header says", "[counts]") {
   }
 }
 
+TEST_CASE("hopper: what TMA does not take is asked for as by part tensor_cores", "[counts]") {
+  const auto step = EACH_STEP(steps);
+  if (step.launch != head_sizes && step.launch != layouts && step.launch != lengths) return;
+  for (const int64_t HS : {40, 72}) {
+    const Attention a = {.NH = 2, .Tq = 150, .Tk = 140, .HS = HS};
+    CAPTURE(step.name, text(a));
+    const Problem p = normal_problem(a);
+    const DeviceBuffer<bf16> q(narrowed<bf16>(p.q), 1), k(narrowed<bf16>(p.k)),
+        v(narrowed<bf16>(p.v));
+    DeviceBuffer<bf16> out(a.rows() * a.HS);
+    DeviceBuffer<float> lse(a.rows());
+    DeviceBuffer<std::byte> memory(workspace_bytes(a));
+    check_asked_for(step, [&](auto run) {
+      return run(a, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
+                 nullptr);
+    });
+  }
+}
+
 TEST_CASE("hopper: a third consumer comes where its rows are not wasted") {
   CHECK(queries_of_block({.Tq = 1024, .Tk = 1024, .HS = 64}) == 128);  // 8 tiles, or 5⅓
   CHECK(queries_of_block({.Tq = 4096, .Tk = 4096, .HS = 64}) == 192);
