@@ -1,7 +1,4 @@
 // What every step asks global memory for, beside what it says: threads and the TMA unit.
-#include "common/testing/asked_for.hpp"
-
-#include "common/data/narrow.hpp"
 #include "hopper/tests/problems.hpp"
 
 namespace tutorial::flash_attention::hopper {
@@ -18,36 +15,14 @@ TEST_CASE("hopper: every step asks for what its header says", "[counts]") {
            {.NH = 2, .Tq = 150, .Tk = 200, .HS = 136},
            {.Tq = 260, .Tk = 260, .HS = 136}}) {  // tiles of 112 keys show before the last
     if (a.HS > largest_head_size(step.launch)) continue;
-    CAPTURE(step.name, text(a));
-    const Problem p = normal_problem(a);
-    const DeviceBuffer<bf16> q(narrowed<bf16>(p.q)), k(narrowed<bf16>(p.k)), v(narrowed<bf16>(p.v));
-    DeviceBuffer<bf16> out(a.rows() * a.HS);
-    DeviceBuffer<float> lse(a.rows());
-    DeviceBuffer<std::byte> memory(workspace_bytes(a));
-    check_asked_for(step, [&](auto run) {
-      return run(a, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
-                 nullptr);
-    });
+    check_asks(step, a);
   }
 }
 
 TEST_CASE("hopper: what TMA does not take is asked for as by part tensor_cores", "[counts]") {
   const auto step = EACH_STEP(steps);
   if (step.launch != head_sizes && step.launch != layouts && step.launch != lengths) return;
-  for (const int64_t HS : {40, 72}) {
-    const Attention a = {.NH = 2, .Tq = 150, .Tk = 140, .HS = HS};
-    CAPTURE(step.name, text(a));
-    const Problem p = normal_problem(a);
-    const DeviceBuffer<bf16> q(narrowed<bf16>(p.q), 1), k(narrowed<bf16>(p.k)),
-        v(narrowed<bf16>(p.v));
-    DeviceBuffer<bf16> out(a.rows() * a.HS);
-    DeviceBuffer<float> lse(a.rows());
-    DeviceBuffer<std::byte> memory(workspace_bytes(a));
-    check_asked_for(step, [&](auto run) {
-      return run(a, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
-                 nullptr);
-    });
-  }
+  for (const int64_t HS : {40, 72}) check_asks(step, {.NH = 2, .Tq = 150, .Tk = 140, .HS = HS}, 1);
 }
 
 TEST_CASE("hopper: a third consumer comes where its rows are not wasted") {

@@ -37,17 +37,8 @@ TEST_CASE("hopper: steps with strides are right in every layout", "[shapes]") {
 TEST_CASE("hopper: steps with strides ask for as much in another layout", "[counts]") {
   const auto step = EACH_STEP(steps);
   if ((step.features & STRIDES) == 0) return;
-  const Attention a = tensor_cores::in_layout(
-      {.B = 2, .NH = 2, .NH_kv = 1, .Tq = 150, .Tk = 140, .HS = 72}, "bthd");
-  const Problem p = normal_problem(a);
-  const DeviceBuffer<bf16> q(narrowed<bf16>(p.q)), k(narrowed<bf16>(p.k)), v(narrowed<bf16>(p.v));
-  DeviceBuffer<bf16> out(a.rows() * a.HS);
-  DeviceBuffer<float> lse(a.rows());
-  DeviceBuffer<std::byte> memory(workspace_bytes(a));
-  check_asked_for(step, [&](auto run) {
-    return run(a, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
-               nullptr);
-  });
+  check_asks(step, tensor_cores::in_layout(
+                       {.B = 2, .NH = 2, .NH_kv = 1, .Tq = 150, .Tk = 140, .HS = 72}, "bthd"));
 }
 
 TEST_CASE("hopper: steps with lengths are right for padded batches", "[shapes]") {
