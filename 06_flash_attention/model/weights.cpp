@@ -68,6 +68,13 @@ class Said {
       damaged(path_, "says \"" + name + " " + text(name) + "\", which is no size of a model");
     return value;
   }
+  double error(const std::string& name) const {
+    std::istringstream words(text(name));
+    double value = 0;
+    if (!(words >> value) || value <= 0)
+      damaged(path_, "says \"" + name + " " + text(name) + "\", which is no error of logits");
+    return value;
+  }
 
  private:
   std::string path_;
@@ -113,8 +120,8 @@ Stored read_model(const std::string& folder) {
                   .context = said.size("context")};
   if (stored.sizes.width % stored.sizes.heads != 0)
     damaged(folder + "/weights.txt", "has a width that its heads do not divide");
-  stored.logit_error = std::stod(said.text("logit_error"));
-  stored.logit_error_bf16 = std::stod(said.text("logit_error_bf16"));
+  stored.logit_error = said.error("logit_error");
+  stored.logit_error_bf16 = said.error("logit_error_bf16");
 
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};

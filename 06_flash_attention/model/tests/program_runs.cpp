@@ -166,6 +166,16 @@ TEST_CASE("model: what the program refuses, in a sentence", "[program]") {
     refused({"--weights", ModelFolder("layers 4\nalone\nwidth " + width + "\n", "").name()},
             "says \"width " + width + "\", which is no size");
   refused({"--weights", ModelFolder("layers 4\n", "").name()}, "no line that begins with");
+  const std::string sizes = text.substr(0, text.find("logit_error "));
+  for (const std::string error : {"much", "0", "-1", "nan"}) {
+    const std::string first = "logit_error " + error + "\n";
+    refused({"--weights", ModelFolder(sizes + first + "logit_error_bf16 1\n", weights).name()},
+            "says \"logit_error " + error + "\", which is no error of logits");
+    refused(
+        {"--weights",
+         ModelFolder(sizes + "logit_error 1\nlogit_error_bf16 " + error + "\n", weights).name()},
+        "says \"logit_error_bf16 " + error + "\", which is no error of logits");
+  }
 }
 
 }  // namespace

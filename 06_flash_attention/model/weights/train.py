@@ -21,11 +21,16 @@ LAYERS, WIDTH, HEADS, CONTEXT, VOCABULARY = 4, 192, 6, 256, 256  # as model.hpp 
 HELD_OUT = 20  # one in so many pieces of text is not learnt from
 
 
-def attention(q, k, v):
-    """Causal, of (B, NH, T, HS). A test puts the tutorial's own in its place."""
+def causal_scores(q, k):
+    """q·kᵀ / √HS of (B, NH, T, HS), -inf where a key comes after its query."""
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
     hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
-    return scores.masked_fill(hidden, -math.inf).softmax(-1) @ v
+    return scores.masked_fill(hidden, -math.inf)
+
+
+def attention(q, k, v):
+    """Causal, of (B, NH, T, HS). A test puts the tutorial's own in its place."""
+    return causal_scores(q, k).softmax(-1) @ v
 
 
 class Block(nn.Module):
@@ -157,9 +162,7 @@ def rounded(x):
 def attention_bf16(q, k, v):
     """attention() whose products take bf16; the sum that it divides by is that of the weights before, and out is bf16."""
     q, k, v = map(rounded, (q, k, v))
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-    hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
-    scores = scores.masked_fill(hidden, -math.inf)
+    scores = causal_scores(q, k)
     weights = (scores - scores.amax(-1, keepdim=True)).exp()
     return rounded(rounded(weights) @ v / weights.sum(-1, keepdim=True))
 
