@@ -201,17 +201,7 @@ TEST_CASE("few queries: every step stays in its stream, and two launches share n
 TEST_CASE("few queries: every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
   const auto check = [&](const Attention& a, int64_t of_q = 0) {
-    CAPTURE(step.name, text(a), of_q);
-    const Problem p = normal_problem(a);
-    const DeviceBuffer<bf16> q(narrowed<bf16>(p.q), of_q), k(narrowed<bf16>(p.k)),
-        v(narrowed<bf16>(p.v));
-    DeviceBuffer<bf16> out(a.rows() * a.HS);
-    DeviceBuffer<float> lse(a.rows());
-    DeviceBuffer<std::byte> memory(workspace_bytes(a));
-    const Counts counts = check_asked_for(step, [&](auto run) {
-      return run(a, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
-                 nullptr);
-    });
+    const Counts counts = tensor_cores::check_problem_asks(step, a, workspace_bytes(a), of_q);
     if (of_q == 0) check_no_conflicts(counts);
   };
   check({.Tq = 1, .Tk = 200, .HS = 64, .causal = false});

@@ -15,14 +15,17 @@ TEST_CASE("hopper: every step asks for what its header says", "[counts]") {
            {.NH = 2, .Tq = 150, .Tk = 200, .HS = 136},
            {.Tq = 260, .Tk = 260, .HS = 136}}) {  // tiles of 112 keys show before the last
     if (a.HS > largest_head_size(step.launch)) continue;
-    check_asks(step, a);
+    check_problem_asks(step, a, workspace_bytes(a));
   }
 }
 
 TEST_CASE("hopper: what TMA does not take is asked for as by part tensor_cores", "[counts]") {
   const auto step = EACH_STEP(steps);
   if (step.launch != head_sizes && step.launch != layouts && step.launch != lengths) return;
-  for (const int64_t HS : {40, 72}) check_asks(step, {.NH = 2, .Tq = 150, .Tk = 140, .HS = HS}, 1);
+  for (const int64_t HS : {40, 72}) {
+    const Attention a = {.NH = 2, .Tq = 150, .Tk = 140, .HS = HS};
+    check_problem_asks(step, a, workspace_bytes(a), 1);
+  }
 }
 
 TEST_CASE("hopper: a third consumer comes where its rows are not wasted") {

@@ -6,6 +6,7 @@
 
 namespace tutorial::flash_attention::hopper {
 
+using tensor_cores::check_problem_asks;
 using tensor_cores::check_problem_in_two_streams;
 using tensor_cores::in_bf16;
 using tensor_cores::Offsets;
@@ -16,8 +17,5 @@ void check_step(const Step<Launcher>& step, const Problem& problem, Offsets offs
 /// With the causal mask and without.
 void check_both(const Step<Launcher>& step, Attention shape,
                 const std::function<Problem(const Attention&)>& make);
-/// Compares what the step says that it asks global memory for with what it does; q begins `offset`
-/// elements past an aligned address.
-void check_asks(const Step<Launcher>& step, const Attention& shape, int64_t offset = 0);
 
 }  // namespace tutorial::flash_attention::hopper

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "common/data/narrow.hpp"
+#include "common/testing/asked_for.hpp"
 #include "common/testing/two_streams.hpp"
 #include "tensor_cores/tensor_cores.hpp"
 #include "tests/attention_problems.hpp"
@@ -66,6 +67,24 @@ void check_problem(const Step<AnyLauncher>& step, const Problem& unrounded, cons
   if (!sums.ok) FAIL_CHECK(sums.report);
   if (!lse.guards_intact()) FAIL_CHECK("the kernel wrote outside of lse");
   if (!memory.guards_intact()) FAIL_CHECK("the kernel wrote outside of the workspace");
+}
+
+/// Compares what a step with a workspace says that it asks global memory for with what it does; q
+/// begins `of_q` elements past an aligned address.
+template <class AnyLauncher>
+Counts check_problem_asks(const Step<AnyLauncher>& step, const Attention& shape,
+                          int64_t workspace_bytes, int64_t of_q = 0) {
+  CAPTURE(step.name, text(shape), of_q);
+  const Problem p = normal_problem(shape);
+  const DeviceBuffer<bf16> q(narrowed<bf16>(p.q), of_q), k(narrowed<bf16>(p.k)),
+      v(narrowed<bf16>(p.v));
+  DeviceBuffer<bf16> out(shape.rows() * shape.HS);
+  DeviceBuffer<float> lse(shape.rows());
+  DeviceBuffer<std::byte> memory(workspace_bytes);
+  return check_asked_for(step, [&](auto run) {
+    return run(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
+               nullptr);
+  });
 }
 
 /// Does the step need more shared memory for this head size than the device has?
