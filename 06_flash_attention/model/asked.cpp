@@ -35,14 +35,14 @@ void print_names(const std::string& option, const std::vector<Kernel>& all) {
 AskedText read_asked(int argc, char** argv) {
   // As many tokens in the simulator as come in some seconds.
   AskedText asked = {
-      .prompt = "A warp is", .folder = TUTORIAL_MODEL, .tokens = device_has_clock() ? 200 : 40};
+      .prompt = "Each thread", .folder = TUTORIAL_MODEL, .tokens = device_has_clock() ? 200 : 40};
   std::string product = device_has_clock() ? "any_shape/short_k" : "coalesced";
   std::string attention = device_has_clock() ? "any_shape/by_shape" : "q_outer";
   bool help = false, list = false, copies = false, checks = true;
   CommandLine line("a small language model that writes, on the kernels of this tutorial",
                    "06_flash_attention/model");
   line.group("Text");
-  line.one("--prompt", "TEXT", "how the text begins (default: \"A warp is\")",
+  line.one("--prompt", "TEXT", "how the text begins (default: \"Each thread\")",
            [&](const std::string& text) { asked.prompt = text; });
   line.one(
       "--tokens", "N", "bytes to write (default: 200 on a GPU, 40 on the CPU)",

@@ -151,7 +151,7 @@ def train(text, held_out, minutes, batch, device, rate=2e-3):
 
 # ---- what the tests compare with
 
-PROMPTS = ["A warp is", "Shared memory", "The", "x"]
+PROMPTS = ["Each thread", "Shared memory", "The", "x"]
 GIVEN = 200  # bytes: of what PyTorch writes, the first so many are the text whose logits are compared
 
 

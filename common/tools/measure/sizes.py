@@ -68,6 +68,7 @@ LONG_DECODING = [
     *[f"--batch 1 --heads 32 --kv-heads 8 --seq {queries} --seq-kv 131072 --head-dim 128" for queries in (4, 16)],
 ]
 # Of 06/any_shape the steps that the sizes are meant for; step 5 of 06/faster stands beside them.
+MANY_KEYS = " --kernel split_keys --kernel by_shape"
 SIZED = " --kernel head_sizes --kernel split_keys --kernel by_shape"
 LARGE_HEADS = " --kernel large_heads --kernel split_keys --kernel by_shape"
 
@@ -151,8 +152,9 @@ SETS = {  # a name begins with the chapter's number
     "06_lengths": sized(LENGTHS),
     "06_head_sizes": [*sized([*HEAD_SIZES, *FEW_BLOCKS]), *sizes("06/any_shape", *[
         f"--batch 2 --heads 32 --seq 2048 --head-dim {size}{LARGE_HEADS}" for size in (192, 256)])],
-    "06_decoding": [*sizes("06/faster", *DECODING, last=1), *sizes("06/any_shape", *DECODING, last=4),
-                    *sizes("06/any_shape", *LONG_DECODING, last=2)],
+    "06_decoding": [*sizes("06/faster", *DECODING, last=1),
+                    *sizes("06/any_shape", *[each + " --kernel own_keys --kernel group_rows" + MANY_KEYS for each in DECODING],
+                           *[each + MANY_KEYS for each in LONG_DECODING])],
     "06_joint": sizes("06/joint", "--m 4096 --n 4096 --k 64", "--m 1024 --n 3072 --k 768",  # an MLP: GPT-2's,
                       "--m 128 --n 16384 --k 4096"),  # and the article's
     "06_backward": [*sizes("06/backward", ATTENTION, ATTENTION + " --full"),
