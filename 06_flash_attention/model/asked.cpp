@@ -38,7 +38,7 @@ AskedText read_asked(int argc, char** argv) {
       .prompt = "Each thread", .folder = TUTORIAL_MODEL, .tokens = device_has_clock() ? 200 : 40};
   std::string product = device_has_clock() ? "any_shape/short_k" : "coalesced";
   std::string attention = device_has_clock() ? "any_shape/by_shape" : "q_outer";
-  bool help = false, list = false, copies = false, checks = true;
+  bool help = false, list = false, per_head = false, checks = true;
   CommandLine line("a small language model that writes, on the kernels of this tutorial",
                    "06_flash_attention/model");
   line.group("Text");
@@ -73,7 +73,8 @@ AskedText read_asked(int argc, char** argv) {
       "few_rows/… (default: " +
           product + ")",
       [&](const std::string& text) { product = text; });
-  line.flag("--copy-keys", "copy the keys together, in place of a launch a head", copies);
+  line.flag("--launch-per-head",
+            "launch attention for each head, in place of once on copies of the keys", per_head);
   line.flag("--no-cache", "keep no keys and values: read all bytes again for each token",
             asked.cached, false);
   line.group("Run");
@@ -84,7 +85,7 @@ AskedText read_asked(int argc, char** argv) {
   line.flag("--list", "list the kernels and stop", list);
   line.flag("-h,--help", "show this and stop", help);
   line.parse({argv, argv + argc});
-  const auto all = cached_attentions(copies ? Gaps::copy : Gaps::launch_a_head);
+  const auto all = cached_attentions(per_head ? Gaps::launch_per_head : Gaps::copy);
   if (help) std::cout << line.help();
   if (list) print_names("--product", products()), print_names("--attention", all);
   if (help || list) throw Finished();

@@ -25,7 +25,7 @@ void copy_heads(const Attention& shape, const DeviceBuffer<Number>& from, int64_
 }
 
 template <class Number>
-LaunchAttention<Number> launch_for_each_head(Launch<Number> run) {
+LaunchAttention<Number> launch_per_head(Launch<Number> run) {
   return [run](const Attention& shape, const Number* q, const Cache<Number>& cache, Number* out) {
     Attention head = shape;
     head.B = head.NH = head.NH_kv = 1;
@@ -87,7 +87,7 @@ void add(std::vector<CachedAttention>& all, const std::string& part, const Steps
                    .needs = step.needs,
                    .launch = (step.features & STRIDES) != 0 ? launch_with_strides(launch)
                              : gaps == Gaps::copy           ? launch_on_copies(launch)
-                                                            : launch_for_each_head(launch)});
+                                                            : launch_per_head(launch)});
   }
 }
 

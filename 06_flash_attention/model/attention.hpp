@@ -24,9 +24,10 @@ struct Cache {
   int64_t capacity = 0;
 };
 
-/// How most steps, whose keys have no gaps, come to the heads of a cache, which have: a launch for
-/// each head, or one after all keys and values were copied. Those that take strides need neither.
-enum class Gaps { launch_a_head, copy };
+/// How most steps, whose keys have no gaps, come to the heads of a cache, which have: one launch
+/// after all keys and values were copied, or one for each head. Those that take strides need
+/// neither.
+enum class Gaps { copy, launch_per_head };
 
 /// out = attention(q, the first shape.Tk keys of the cache). q and out are (B, NH, Tq, HS).
 template <class Number>

@@ -67,7 +67,7 @@ Kernel named(const std::vector<Kernel>& all, const std::string& name) {
   return *found;
 }
 Choice choice(const std::string& product = "coalesced", const std::string& attention = "q_outer",
-              Gaps gaps = Gaps::launch_a_head) {
+              Gaps gaps = Gaps::copy) {
   return {.product = named(products(), product),
           .attention = named(cached_attentions(gaps), attention)};
 }
@@ -114,7 +114,7 @@ TEST_CASE("model: prompts of any length, and the longest") {
 }
 
 TEST_CASE("model: with the cache as without, however the text is cut") {
-  for (const Gaps gaps : {Gaps::launch_a_head, Gaps::copy}) {
+  for (const Gaps gaps : {Gaps::launch_per_head, Gaps::copy}) {
     Model model(shallow(), choice("coalesced", "q_outer", gaps));
     int64_t length = 0;
     for (const int64_t piece : {5, 1, 1, 3, 1}) {
@@ -127,7 +127,7 @@ TEST_CASE("model: with the cache as without, however the text is cut") {
 }
 
 TEST_CASE("model: several texts at a time are what each is alone") {
-  for (const Gaps gaps : {Gaps::launch_a_head, Gaps::copy}) {
+  for (const Gaps gaps : {Gaps::launch_per_head, Gaps::copy}) {
     Model model(shallow(), choice("coalesced", "q_outer", gaps), 3);
     const auto cut = [](int64_t from, int64_t count) {  // of three texts
       std::vector<Byte> bytes;
@@ -164,14 +164,14 @@ bool is_looked_at(const Kernel& kernel) {
 }
 
 TEST_CASE("model: every product writes the same") {
-  const auto attention = named(cached_attentions(Gaps::launch_a_head), "q_outer");
+  const auto attention = named(cached_attentions(Gaps::launch_per_head), "q_outer");
   for (const Product& product : products())
     if (is_looked_at(product)) check_short_text({.product = product, .attention = attention});
 }
 
 TEST_CASE("model: every attention writes the same, with a launch a head and with copies") {
   const Product product = named(products(), "coalesced");
-  for (const Gaps gaps : {Gaps::launch_a_head, Gaps::copy})
+  for (const Gaps gaps : {Gaps::launch_per_head, Gaps::copy})
     for (const CachedAttention& attention : cached_attentions(gaps))
       if (is_looked_at(attention)) check_short_text({.product = product, .attention = attention});
 }

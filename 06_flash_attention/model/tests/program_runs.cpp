@@ -91,14 +91,15 @@ TEST_CASE("model: --list names all kernels, and --help all options", "[program]"
   for (const CachedAttention& attention : cached_attentions(Gaps::copy))
     CHECK_THAT(list.out, ContainsSubstring("\n  " + attention.name + "  "));
   CHECK(help.status == 0);
-  for (const std::string option : {"--prompt", "--texts", "--copy-keys", "--no-cache", "--weights"})
+  for (const std::string option :
+       {"--prompt", "--texts", "--launch-per-head", "--no-cache", "--weights"})
     CHECK_THAT(help.out, ContainsSubstring(option));
 }
 
 TEST_CASE("model: another seed draws another text, the same one the same", "[program]") {
   const auto drawn = [](const std::string& seed) {
-    const ProgramRun run = run_model({"--prompt", "The", "--tokens", "6", "--temperature", "3",
-                                      "--no-checks", "--copy-keys", "--seed", seed});
+    const ProgramRun run = run_model(
+        {"--prompt", "The", "--tokens", "6", "--temperature", "3", "--no-checks", "--seed", seed});
     CHECK(run.status == 0);
     const size_t at = run.out.find("\nThe");
     return run.out.substr(at, run.out.find(" tokens, ", at) - at);

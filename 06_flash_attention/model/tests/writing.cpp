@@ -62,8 +62,8 @@ TEST_CASE("model: the screen shows whole characters, and nothing that a terminal
 
 TEST_CASE("model: a text is right only if all of its logits are") {
   const Stored stored = read_model(TUTORIAL_MODEL);
-  const AskedText asked = {
-      .choice = {.product = products()[1], .attention = cached_attentions(Gaps::launch_a_head)[1]}};
+  const AskedText asked = {.choice = {.product = products()[1],
+                                      .attention = cached_attentions(Gaps::launch_per_head)[1]}};
   Text text = {.bytes = {'A', ' ', 'w', 'a'}};
   const std::vector<double> all = reference_logits(stored, std::span(text.bytes).first(3));
   for (auto of_byte = all.begin() + VOCABULARY; of_byte != all.end(); of_byte += VOCABULARY)

@@ -37,8 +37,7 @@ def steps_with(mistake):
 @functools.cache
 def written(program, words, step, tokens):
     """The exit status, the text behind the prompt, and what was reported."""
-    run = subprocess.run([program, *words, "--prompt", PROMPT, "--tokens", str(tokens), "--attention", step,
-                          "--copy-keys"],
+    run = subprocess.run([program, *words, "--prompt", PROMPT, "--tokens", str(tokens), "--attention", step],
                          stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
     text = run.stdout.partition(PROMPT)[2].partition("\n\n")[0]
     return run.returncode, text, run.stderr
