@@ -11,6 +11,7 @@ in place of what these sets have there, and writes anew what quotes it: pages, f
 run in which one kernel was wrong keeps nothing.
 --random draws the shapes (random_shapes.py says how), another seed gives others. Beside it stands the
 library's fastest row. --keep puts these times into random.csv instead.
+The set "estimates" has the sizes at which estimates.py compares its times with these, of the programs alone.
 RESULTS names another folder for times.csv, COMMIT what git would say: for a machine that has no git. There a file that
 RESULTS lacks begins as the project's; copied to the project it needs `pages.py --update` and `figures.py --update`.
 """
@@ -26,7 +27,7 @@ import project
 import random_shapes
 from project import die, say
 import results
-from sizes import SETS
+from sizes import ESTIMATED, SETS
 
 COLUMNS = ("sizes chapter options kind step flop bytes max_error bound median_ms low_ms high_ms of_bound clock_mhz "
            "driver toolkit date commit").split()
@@ -54,14 +55,14 @@ def add_torch(found, words):
 def measured(name, with_torch, table):
     """The rows of a set, or None when something was wrong."""
     rows, origin, in_torch = [], project.origin(), set()
-    for size in SETS[name]:
+    for size in (SETS | ESTIMATED)[name]:
         options = size.line.partition(" ")[2].split()
         program = project.built_program(size.ladder, "gpu")
         for step in project.last_steps(program, size.last) if size.last else []:
             options += ["--kernel", step]
         print(flush=True)
         found = rows_of([program, *options], table)
-        if found is not None and with_torch and size.ladder not in NOT_IN_TORCH and size.problem not in in_torch:
+        if found is not None and with_torch and name in SETS and size.ladder not in NOT_IN_TORCH and size.problem not in in_torch:
             in_torch.add(size.problem)
             found = add_torch(found, [size.ladder, *options])
         if found is None:
@@ -157,7 +158,7 @@ def bench_at_random(chosen):
 def sets_of(word):
     """The sets of a chapter's road, or of a part, or the one set that is named. One in which a part stands beside
     other steps is that part's: the last one's."""
-    if word in SETS and len(word) > 2:
+    if word in SETS and len(word) > 2 or word in ESTIMATED:
         return [word]
     folder = project.find_ladder(word)
     names = [name for name, lines in SETS.items() if lines[-1].ladder == project.short_name(folder)]
@@ -181,7 +182,7 @@ def main():
         return bench_at_random(chosen)
     names = list(dict.fromkeys(name for word in chosen.words for name in sets_of(word))) or list(SETS)
     if chosen.programs:
-        ladders = {size.ladder for name in names for size in SETS[name]}
+        ladders = {size.ladder for name in names for size in (SETS | ESTIMATED)[name]}
         print(*sorted(project.target(project.find_ladder(ladder)) for ladder in ladders))
         return 0
     require_gpu()

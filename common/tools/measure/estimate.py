@@ -32,6 +32,8 @@ UNITS = {"DRAM": "DRAM", "L2": "L2", "L1": "shared memory and L1", "issue": "ins
 NO_TIME = ["03/block_lists"]
 # Of these a few blocks do not stand for all: their blocks wait for others, or a block's work depends on the data.
 NOT_YET = ["03/nearest", "05/strips", "06/backward", "06/joint"]
+# What the times of a ladder leave out.
+LEFT_OUT = {"05": "The library's two products, which nothing counts, are not in the times of whole steps."}
 
 
 def usual_options(ladder):
@@ -134,7 +136,7 @@ def main():
                              f"./learn run {ladder} --list says what each needs")
     except ValueError as error:
         return None if asked.behind else project.die(str(error))
-    is_compared = device is model.H200
+    is_compared = asked.on in estimates.COMPARED
     print("\n" * asked.behind + f"{ladder} {' '.join(options)}, on {device.name}: estimated, not measured" +
           ("" if is_compared else "; nobody has compared the model with such a GPU"))
     shows_times = ladder not in NO_TIME
@@ -142,8 +144,8 @@ def main():
     print_table([heading, *rows(found, estimates.OFF_BY if is_compared else ELSEWHERE, shows_times)])
     if not shows_times:
         print(f"No times: those of {ladder} were off by more than 40 % where they were compared.")
-    if ladder == "05":
-        print("The library's two products, which nothing counts, are not in the times of whole steps.")
+    if ladder in LEFT_OUT:
+        print(LEFT_OUT[ladder])
 
 
 if __name__ == "__main__":

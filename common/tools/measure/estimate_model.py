@@ -19,8 +19,8 @@ OF_PEAK = 4.25 / 4.8  # of the data sheet's bytes a second a copy reaches on an 
 TENSOR_CLOCK = 1455 / 1980  # of the clock, where tensor cores draw all the power there is: device.csv
 MMA = 0.62  # of what wgmma reaches, by mma: Luo et al., arXiv 2402.13499
 # The H200 is the one that times were measured of. Of the others multiprocessors, boost clock, bandwidth, L2 and tensor cores
-# are those of NVIDIA's data sheets, the rest of the CUDA Programming Guide's table of compute capabilities. Nobody has
-# compared what comes out for them.
+# are those of NVIDIA's data sheets, the rest of the CUDA Programming Guide's table of compute capabilities. With an
+# H100's times what comes out was compared, as docs/estimates.md says; with the others' nobody has compared it.
 DEVICES = {
     "h200": Device("an H200", "90a", 132, 1.98, 4.8e12 * OF_PEAK, 50e6, 256 * 1024, 128, 2048, TENSOR_CLOCK, MMA),
     "h100": Device("an H100", "90a", 132, 1.98, 3.35e12 * OF_PEAK, 50e6, 256 * 1024, 128, 2048, TENSOR_CLOCK, MMA),

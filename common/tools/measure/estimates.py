@@ -33,6 +33,7 @@ DEPTHS = 256, 512  # a product with a K of 2048 or more is sampled at these two,
 BY_DEPTH = "02/few_rows", "02/any_shape"  # but for these, whose launchers choose by K
 IS_ONE_SPEED = 0.05  # two steps whose times differ by less have no order that could be right
 OFF_BY = 1.5         # the range of an estimate
+COMPARED = {"h200": results.FOLDER, "h100": results.RESULTS / "NVIDIA_H100_80GB_HBM3"}  # whose times there are
 IN_RANGE = 1.2       # of two estimates whose ratio is less the ranges overlap: no order is given
 
 
@@ -79,15 +80,25 @@ def continued(depth, lines):
                high[key] if key in (*TEXTS, "program", "sizes") else linear((low[key], high[key])) for key in high}
 
 
-def sample(ladder, options):
-    """The lines of samples.csv for a program with these options."""
+def depth_of(ladder, options):
+    """The K that is too large to be sampled, or 0: then the options are sampled as they are."""
     text = dict(zip(options, options[1:])).get("--k", "")
     depth = int(text) if ladder.startswith("02") and text.isdecimal() else 0
-    if depth < 2048 or ladder in BY_DEPTH:
-        lines = sampled(ladder, options)
-    else:
-        at = options.index("--k") + 1
-        lines = list(continued(depth, [sampled(ladder, [*options[:at], str(one), *options[at + 1:]]) for one in DEPTHS]))
+    return 0 if depth < 2048 or ladder in BY_DEPTH else depth
+
+
+def runs(ladder, options):
+    """The options of each run that a sample takes: of two, at DEPTHS, the counts are continued."""
+    if not depth_of(ladder, options):
+        return [options]
+    at = options.index("--k") + 1
+    return [[*options[:at], str(one), *options[at + 1:]] for one in DEPTHS]
+
+
+def sample(ladder, options):
+    """The lines of samples.csv for a program with these options."""
+    lines = [sampled(ladder, one) for one in runs(ladder, options)]
+    lines = lines[0] if len(lines) == 1 else list(continued(depth_of(ladder, options), lines))
     for one in lines:
         values = {key: value if key in TEXTS else f"{float(value):.8g}" for key, value in one.items()
                   if key not in ("program", "sizes", "flop", "bytes", "arithmetic")}
@@ -124,12 +135,13 @@ class Step:
         self.of_bound, self.launches = float(row["of_bound"] or 0), launches
 
 
-def steps():
+def steps(name="h200"):
+    """Those that are sampled and were timed on this device."""
     launches = collections.defaultdict(list)
     for row in project.read_csv(SAMPLES):
-        launches[row["chapter"], row["options"], row["step"]].append(model.Launch(row))
+        launches[row["chapter"], row["options"], row["step"]].append(model.Launch(row, model.DEVICES[name]))
     known = {}
-    for row in results.table("times"):
+    for row in results.table("times", COMPARED[name]):
         key = row["chapter"], row["options"], row["step"]
         if row["kind"] in ("step", "stage") and row["median_ms"] and key in launches:
             known[key] = Step(row, launches[key])
@@ -208,14 +220,15 @@ def busiest_units():
         yield max(terms, key=terms.get), {unit} | ({"latency"} if busy[unit] < 60 else set())
 
 
-def figures():
-    """What a page says of the model, with model.FITTED."""
-    found = [(step, model.estimate(step.launches).us) for step in steps()]
+def figures(name="h200"):
+    """What a page says of the model on this device, with model.FITTED."""
+    found = [(step, model.estimate(step.launches).us) for step in steps(name)]
     plain = [abs(step.of_bound + model.LAUNCH_US / step.us - 1) for step, _ in found if step.of_bound]
     ordered, right, count = order(found, IN_RANGE)
     named = [bound in true for bound, true in busiest_units()]
     return {"kernels": f"{len(named)}", "named": f"{100 * sum(named) / len(named):.0f} %",
-            "steps": f"{len(found)}", "median": f"{100 * median(errors(found)):.0f} %",
+            "tau": f"{tau([(step.us, us) for step, us in found]):.2f}", "steps": f"{len(found)}",
+            "median": f"{100 * median(errors(found)):.0f} %",
             "tenth": f"{100 * errors(found)[int(0.9 * len(found))]:.0f} %", "roofline": f"{100 * median(plain):.0f} %",
             "pairs": f"{count}", "ordered": f"{ordered}", "open": f"{count - ordered}",
             "right": "all" if right == ordered else f"{right}",

@@ -5,6 +5,7 @@ COUNTED  what the simulator's counts and a GPU's are compared at: one size that 
 LARGE    where Nsight Compute says what limits each kernel
 A line is a chapter or a part, and the options of its program: "02/hopper --m 4096 --n 4096 --k 4096".
 """
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -169,6 +170,8 @@ SETS = {  # a name begins with the chapter's number
         for heads, queries, keys, size in ((8, 1, 4096, 128), (64, 1, 4096, 128), (32, 1, 4096, 64),
                                            (32, 1, 1024, 128))], last=2)],
 }
+# At which estimates are compared with times, a device at a time: not part of "everything".
+ESTIMATED = {"estimates": [Size(line) for line in Path(__file__).with_name("estimate_sizes.txt").read_text().splitlines()]}
 COUNTED = [
     *sizes("01", product(256, 128, 64), product(257, 130, 45), product(33, 65, 100), product(100, 96, 33)),
     *sizes("02 02/faster 02/any_shape", *[product(*size) for size in (

@@ -22,7 +22,8 @@ takes no comment with two dashes in a sentence, and none at the beginning of a l
   latency(MEMORY)                    cycles, of latencies.csv
   at_random(LADDER, FUNCTION, over=0)   random_shapes.FUNCTION of a ladder's lines in random.csv, where the library takes
                                      over so many microseconds: mean, tenth_percentile, len
-  estimates(NAME)                    how far estimated times are off: steps, median, tenth, within, pairs, ordered, right, roofline
+  estimates(NAME, DEVICE)            how far estimated times are off: steps, median, tenth, within, pairs, ordered, right, roofline,
+                                     tau; without DEVICE ("h100") on an H200
   verdicts(WORD)                     how many lines of claims.md end in it
   hours(PAGE), hours_in_all(PAGE)    how long a page takes to read, as "02_hopper" does, and with its exercises;
                                      "road", "parts": all of them
@@ -161,8 +162,8 @@ def at_random(ladder, function, over=0):
 
 
 @functools.lru_cache
-def estimates(name):
-    return estimate_errors.figures()[name]
+def estimates(name, device="h200"):
+    return estimate_errors.figures(device)[name]
 
 
 def verdicts(word):
