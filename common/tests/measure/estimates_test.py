@@ -187,7 +187,7 @@ class Command(unittest.TestCase):
     def test_a_row_has_a_range_and_says_what_is_as_fast(self):
         def of(us, **terms):
             return model.Estimate(us, "", {"DRAM": 0, "latency": 0} | terms)
-        first, second, third = estimate.rows([("a", of(1000, L1=990, issue=495)), ("b", of(900, issue=900)), ("c", of(600, L2=9))],
+        first, second, third = estimate.rows([("a", of(1000, L1=990, issue=495)), ("b", of(950, issue=950)), ("c", of(600, L2=9))],
                                              1.5, shows_times=True)
         self.assertEqual(first, ["a", "1.0 ms (0.67–1.5)", "shared memory and L1", "instructions, 50 % of it", ""])
         self.assertEqual(second[4], "a")
