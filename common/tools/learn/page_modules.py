@@ -41,7 +41,8 @@ def build():
     return (run(HERE / "fetch_sources.sh", OUT / "sources")
             and run("cmake", "-S", HERE, "-B", OUT, "-G", "Ninja", "--log-level=WARNING")
             and run(ROOT / "common/tools/learn/progress.py", "cmake", "--build", OUT)
-            and run("node", ROOT / "docs/site/build/kernels.js"))
+            and run("node", ROOT / "docs/site/build/kernels.js")
+            and run(ROOT / "common/tools/measure/page_estimates.py", OUT / "site/estimates.json"))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 //
 //   to the worker:   {type: 'load', ladder: '01'}
 //                    {type: 'run', id, ladder: '01', step: 'coalesced', path: '01_naive_matmul/step2_coalesced.cu', source,
-//                     profile: true for its profile, in place of the tests, or write: true for what the model writes with it;
+//                     profile: true for its profile, in place of the tests, write: true for what the model writes with it, or
+//                     estimate: true for what a GPU would say, also of the source as it was, `shipped`;
 //                     options: which tests, as Catch2 has it}
 //   from the worker: {type: 'progress', loaded, total, what}      bytes of all files together
 //                    {type: 'stage', id, name: 'translate' | 'compile' | 'run', passed}    how many tests have by now

@@ -29,6 +29,9 @@ export class Files {
   read(path) {
     return this.#files.get(normal(path))
   }
+  remove(path) {
+    return this.#files.delete(normal(path))
+  }
   isFolder(path) {
     return this.#folders.has(normal(path))
   }

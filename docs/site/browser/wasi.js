@@ -89,6 +89,7 @@ export function wasiOf(module, { words = [], environment = {}, files, write }) {
       return OK
     },
     fd_fdstat_set_flags: () => OK,
+    fd_sync: () => OK,
     fd_filestat_get(fd, at) {
       const file = open.get(fd)
       return file ? stat(at, REGULAR, file.data.length) : stat(at, fd === ROOT ? FOLDER : CHARACTERS, 0)
@@ -159,6 +160,14 @@ export function wasiOf(module, { words = [], environment = {}, files, write }) {
       const name = string(path, size)
       if (files.read(name) || files.isFolder(name)) return EXISTS
       files.makeFolder(name)
+      return OK
+    },
+    path_unlink_file: (fd, path, size) => (files.remove(string(path, size)) ? OK : NO_ENTRY),
+    path_rename(fd, from, fromSize, toFd, to, toSize) {
+      const name = string(from, fromSize), data = files.read(name)
+      if (!data) return NO_ENTRY
+      files.write(string(to, toSize), data)
+      files.remove(name)
       return OK
     },
     clock_time_get(id, precision, at) {

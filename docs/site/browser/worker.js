@@ -1,5 +1,6 @@
 // Translates, compiles and runs one kernel file; client.js says in which messages.
 import { compileKernel } from './compile/compile.js'
+import { answer, continued, readSample } from './estimate.js'
 import { Files } from './files.js'
 import { firstPlace, headersOf, LADDERS, ladderOf, MODEL, moduleOf, programOf } from './ladders.js'
 
@@ -95,19 +96,19 @@ function writes() {
   ]).then(([host, kernels, weights]) => ({ modules: [...host, ...kernels], texts: Object.fromEntries(weights) })))
 }
 
-/** What is run: the ladder's tests of a step, its program that profiles the step, the model that writes with it, or the
- *  file itself. */
-async function runnable({ ladder: name, step, path, profile, write, options = ['~[files]~[slow]'] }) { // a page has no files to write, and a minute is long
+/** What is run: the ladder's tests of a step, its program that profiles or samples the step, the model that writes with it,
+ *  or the file itself. */
+async function runnable({ ladder: name, step, path, profile, write, estimate, options = ['~[files]~[slow]'] }) { // a page has no files to write, and a minute is long
   if (write)
     return {
       words: [MODEL.folder, '--no-checks', '--attention', step],
       environment: { TUTORIAL_CPU_REASON: 'in this page' },
       ...await writes(),
     }
-  if (profile)
+  if (profile || estimate)
     return {
-      words: [LADDERS[name].folder, '--profile', '--kernel', step],
-      environment: { TUTORIAL_CPU_REASON: 'which counts for the profile' }, // as ./learn profile says it
+      words: [LADDERS[name].folder, ...(profile ? ['--profile'] : ['--sample-csv', SAMPLE]), '--kernel', step],
+      environment: { TUTORIAL_CPU_REASON: `which counts for the ${profile ? 'profile' : 'estimate'}` }, // as ./learn profile says it
       modules: (await program(name)).map((module) => ({ module, lacks: true })), // rows that a profile has not
     }
   const { tests } = await ladder(name, path)
@@ -115,14 +116,14 @@ async function runnable({ ladder: name, step, path, profile, write, options = ['
   return { words: tests ? [called, ...options] : [called], environment: { TUTORIAL_STEP: step }, modules: [] }
 }
 
-/** Gives a program's exit status. */
-function runApart(program, { onOutput, onPassed }) {
+/** Gives a program's exit status, and the text of the file that it `keeps`. */
+function runApart(program, { onOutput = () => {}, onPassed = () => {} }) {
   const runner = new Worker(new URL('./runner.js', import.meta.url), { type: 'module' })
   return new Promise((resolve, reject) => {
     runner.addEventListener('message', ({ data }) => {
       if (data.type === 'output') onOutput(data.text)
       else if (data.type === 'passed') onPassed(data.tests)
-      else if (data.type === 'ended') resolve(data.status)
+      else if (data.type === 'ended') resolve(data)
       else reject(new Error(data.message))
     })
     runner.addEventListener('error', ({ message }) => reject(new Error(message ?? 'runner.js cannot be loaded: is the site still being served?')))
@@ -130,11 +131,11 @@ function runApart(program, { onOutput, onPassed }) {
   }).finally(() => runner.terminate())
 }
 
-async function run({ id, ladder: name, step, path, source, profile, write, options }) {
-  const begun = performance.now()
-  const done = (status, ran) => say('done', { id, status, ran, seconds: (performance.now() - begun) / 1000 })
+/** Compiles a file for a run. Gives what runApart takes; without `modules` where it cannot be run: the page is told why. */
+async function compiled(asked) {
+  const { id, ladder: name, path, source } = asked
   const [{ clang, translator, commands, common, program, simulator }, { headers, tests, head, host, beside }, { words, environment, modules, texts: own }] =
-    await Promise.all([load(), ladder(name, path), runnable({ ladder: name, step, path, profile, write, options })])
+    await Promise.all([load(), ladder(name, path), runnable(asked)])
   const others = [...beside.filter(({ file }) => !path.endsWith(`/${file}`)), ...[tests, host].filter(Boolean).map((module) => ({ module })), ...modules]
   const texts = { ...common, ...headers.files }
   const known = new Set(
@@ -155,25 +156,75 @@ async function run({ id, ladder: name, step, path, source, profile, write, optio
     knows: (symbol) => known.has(symbol),
     stage: (stage) => say('stage', { id, name: stage }),
   })
-  if (diagnostics.length > 0) say('diagnostics', { id, list: diagnostics })
-  if (!kernel) return done(2, false)
-  const module = await WebAssembly.compile(kernel)
-  if (!tests && !WebAssembly.Module.exports(module).some(({ name }) => /^(main|__main_\w+)$/.test(name))) {
-    say('diagnostics', { id, list: [{ path, line: 1, column: 1, severity: 'error', message: "undefined reference to `main'" }] })
-    return done(2, false)
+  const refused = (list) => {
+    if (list.length > 0) say('diagnostics', { id, list })
+    return {}
   }
-  say('stage', { id, name: 'run' })
-  const status = await runApart({
+  if (!kernel) return refused(diagnostics)
+  const module = await WebAssembly.compile(kernel)
+  if (!tests && !WebAssembly.Module.exports(module).some(({ name }) => /^(main|__main_\w+)$/.test(name)))
+    return refused([...diagnostics, { path, line: 1, column: 1, severity: 'error', message: "undefined reference to `main'" }])
+  refused(diagnostics) // warnings
+  return {
     simulator,
     words,
     texts: { ...texts, ...own, [path]: source }, // a report shows its lines
     environment,
     modules: [{ module, first: 0 }, ...others],
-  }, {
+  }
+}
+
+async function run(asked) {
+  const { id, ladder: name, path } = asked
+  const begun = performance.now()
+  const done = (status, ran) => say('done', { id, status, ran, seconds: (performance.now() - begun) / 1000 })
+  if (asked.estimate) return done(...await estimateStep(asked))
+  const program = await compiled(asked)
+  if (!program.modules) return done(2, false)
+  say('stage', { id, name: 'run' })
+  const { status } = await runApart(program, {
     onOutput: (text) => say('output', { id, text }),
     onPassed: (tests) => say('stage', { id, name: 'run', passed: tests }),
   })
-  return done(tests ? Number(status !== 0) : status, true) // Catch2's is 42
+  return done((await ladder(name, path)).tests ? Number(status !== 0) : status, true) // Catch2's is 42
+}
+
+// ---- What a GPU would say
+
+const SAMPLE = 'sample.csv'
+let estimates
+const samples = new Map() // of files as they were shipped: path to rows
+
+/** {rows} of a sample of the step with this source, or {status, ran} of what failed, of which the page is told. */
+async function sampled(asked, { runs, depth }, known) {
+  const program = await compiled(asked)
+  if (!program.modules) return { status: 2, ran: false }
+  say('stage', { id: asked.id, name: 'run' })
+  const found = []
+  for (const options of runs) {
+    let said = ''
+    const { status, kept } = await runApart({ ...program, words: [...program.words, ...options], keeps: SAMPLE }, { onOutput: (text) => (said += text) })
+    const rows = readSample(kept ?? '').filter((row) => row.step === asked.step) // there are rows of what the step is made of, too
+    if (status !== 0 || rows.length === 0) {
+      say('output', { id: asked.id, text: status === 0 ? `${asked.step} launches no kernel.\n` : said })
+      return { status: status || 2, ran: true }
+    }
+    found.push(rows)
+  }
+  return { rows: found.length > 1 ? continued(depth, found, known) : found[0] }
+}
+
+/** Tells the page; gives status, and whether it ran. */
+async function estimateStep(asked) {
+  const { id, ladder: name, step, path, source, shipped } = asked
+  const known = await (estimates ??= json('estimates.json'))
+  const ladder = known.ladders[name], its = { ...ladder, ...ladder.steps[step] }
+  const now = await sampled(asked, its, known)
+  if (!now.rows) return [now.status, now.ran]
+  if (source === shipped) samples.set(path, now.rows)
+  else if (!samples.has(path)) samples.set(path, (await sampled({ ...asked, source: shipped }, its, known)).rows)
+  say('output', { id, text: answer({ step, ...its }, known, now.rows, source !== shipped && samples.get(path)) })
+  return [0, true]
 }
 
 self.addEventListener('message', async ({ data }) => {
@@ -184,7 +235,7 @@ self.addEventListener('message', async ({ data }) => {
     loaded = undefined // a network that was away may be there again
     ladders.clear()
     programs.clear()
-    model = undefined
+    model = estimates = undefined
     say('output', { id: data.id, text: `${error.message}\n` })
     say('done', { id: data.id, status: 2, ran: false, seconds: 0 })
   }

@@ -2,6 +2,7 @@
 // CHROMIUM and FIREFOX. Names of parts on the command line choose those.
 import { launch } from './browser.js'
 import { editAndRun } from './edit_and_run.js'
+import { estimateInPage } from './estimate_in_page.js'
 import { everyPage } from './every_page.js'
 import { exercisesInPage } from './exercises_in_page.js'
 import { figures } from './figures.js'
@@ -22,7 +23,7 @@ const problems = []
 const fail = (where, reason) => problems.push(`${where}: ${reason}`)
 const browser = await launch()
 try {
-  const parts = [notFound, keyboard, figures, editAndRun, runInPage, modelInPage, mistakesInPage, exercisesInPage, inFirefox, everyPage]
+  const parts = [notFound, keyboard, figures, editAndRun, runInPage, estimateInPage, modelInPage, mistakesInPage, exercisesInPage, inFirefox, everyPage]
   for (const part of parts.filter(({ name }) => process.argv.length < 3 || process.argv.includes(name))) {
     const start = Date.now()
     try {

@@ -41,7 +41,7 @@ export async function runInTab(tab, file, source, button = 'Run') {
     }, source)
   const began = performance.now()
   await tab.$$eval(`${root} .controls button`, (buttons, name) => buttons.find(({ textContent }) => textContent === name).click(), button)
-  await tab.waitForFunction((root) => /^(All is right|The report is|The model writes|Something is wrong|It did not run|It ended|Solved|Not yet)/.test(document.querySelector(`${root} .state`)?.textContent ?? ''),
+  await tab.waitForFunction((root) => /^(All is right|The report is|The model writes|There is no estimate|Something is wrong|It did not run|It ended|Solved|Not yet)/.test(document.querySelector(`${root} .state`)?.textContent ?? ''),
     { timeout: PATIENCE, polling: 100 }, root).catch(async () => {
     throw new Error(`${file} says "${await tab.$eval(`${root} .state`, (element) => element.textContent)}" after ${PATIENCE / 1000} s`)
   })

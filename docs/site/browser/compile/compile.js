@@ -7,7 +7,7 @@ import { addSites } from './sites.js'
 import { runProgram } from '../wasi.js'
 
 const translated = '/kernel.cpp'
-const tables = ['simulator_sites', 'simulator_site_count', 'simulator_variables', 'simulator_functions']
+const tables = ['simulator_sites', 'simulator_site_count', 'simulator_variables', 'simulator_functions', 'simulator_arithmetic']
 
 /**
  * What a page has loaded:

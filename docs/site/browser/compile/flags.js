@@ -6,6 +6,8 @@ export const flags = [
   // At each access a call of the simulator, and tests in line; of `s[i] += x` the read, too.
   '-Xclang', '-fsanitize=thread', '-mllvm', '-tsan-instrument-func-entry-exit=0', '-mllvm', '-tsan-instrument-read-before-write',
   '-fsanitize=alignment,array-bounds,object-size', '-fsanitize-coverage=trace-pc',
+  // … and at each basic block, also where another one's call tells of it: a sample counts the arithmetic of each.
+  '-mllvm', '-sanitizer-coverage-prune-blocks=0',
   // GCC leaves loops as loops, whatever a #pragma says, and also those that never end.
   '-fno-finite-loops', '-mllvm', '-pragma-unroll-threshold=0', '-mllvm', '-unroll-threshold=0',
   // What reads null is to be seen, and not left out.

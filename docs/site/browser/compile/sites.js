@@ -8,6 +8,9 @@
 //   simulator_site_count  how many these are
 //   simulator_variables   {address, bytes, name} of __shared__ arrays and the gaps behind them; zeros end it
 //   simulator_functions   {address, name} of functions whose address is taken; zeros end it
+//   simulator_arithmetic  {number, multiply, add, compare, divide, function} of each basic block that computes: its first
+//                         place, and how many such instructions it has, as common/simulator/count/float_operations.hpp
+//                         names them; zeros end it
 
 /** Is this file's code the doing of who calls it? The rule of common/simulator/world/elf.cpp. */
 export const isLibrary = path => path.startsWith('/usr/') || path.includes('/simulator/include/') ||
@@ -27,6 +30,11 @@ export function placeOf(comment) {
 }
 
 const mayTrap = /^\t(unreachable|call_indirect|(i32|i64)\.(div|rem)_[su]|memory\.(copy|fill))\b/
+const begins = '__sanitizer_cov_trace_pc'  // what a basic block calls first
+// Those that float_operations.cpp knows, in a GPU's kinds.
+const arithmetic = [/^\tf32\.mul\b|^\tcall\tfmaf$/, /^\tf32\.(add|sub)\b/, /^\tf32\.(min|max)\b|^\tcall\tf(min|max)f$/,
+  /^\tf32\.(div|sqrt)\b|^\tcall\tsqrtf$/, /^\tcall\t(exp|exp2|exp10|log|log2|tanh|pow)f$/]
+
 const gapName = 'simulator_gap_after_'
 
 /** Of "_ZZ1kvE22simulator_gap_after_As" the array's symbol, "_ZZ1kvE2As". */
@@ -46,7 +54,7 @@ function withChecks(lines) {
       if (!calls) silent.add(begin)
     }
   })
-  return lines.flatMap((line, i) => silent.has(i) ? [line, '\tcall\t__sanitizer_cov_trace_pc'] : [line])
+  return lines.flatMap((line, i) => silent.has(i) ? [line, `\tcall\t${begins}`] : [line])
 }
 
 /** `first`: the first number, for a program of several modules. */
@@ -62,6 +70,7 @@ export function addSites(text, first = 0) {
   }
 
   const sites = [['', 0]], sizes = new Map(), taken = new Set(), out = []
+  const blocks = []  // [number, how many of each kind of arithmetic]
   const calls = new Map()  // of functions elsewhere, each with its first place
   let place = sites[0]
   const setSite = () => {
@@ -75,6 +84,7 @@ export function addSites(text, first = 0) {
     } else if ((m = /^\tcall\t(\S+)/.exec(line))) {
       if (!defined.has(m[1])) {
         setSite()
+        if (m[1] === begins) blocks.push([sites.length - 1, ...arithmetic.map(() => 0)])
         if (!calls.has(m[1])) calls.set(m[1], place)
       }
     } else if (mayTrap.test(line)) {
@@ -82,6 +92,8 @@ export function addSites(text, first = 0) {
     } else if ((m = /^\t\.size\t(\S+), (\d+)/.exec(line))) {
       sizes.set(m[1], Number(m[2]))
     }
+    const kind = blocks.length > 0 ? arithmetic.findIndex(each => each.test(line)) : -1
+    if (kind >= 0) ++blocks[blocks.length - 1][1 + kind]
     if (/^\t(return|end_function)\b/.test(line)) out.push('\tcall\t__tsan_func_exit')
     if ((m = /(\S+?)@(?:GOT@)?TBREL/.exec(line) ?? /^\t\.int32\t([^\s@+]+)/.exec(line)) && functions.has(m[1])) taken.add(m[1])
     out.push(line)
@@ -103,6 +115,7 @@ export function addSites(text, first = 0) {
   table('simulator_site_count', [sites.length])
   table('simulator_variables', [...variables.flatMap(name => [name, sizes.get(name), label(name)]), 0, 0, 0])
   table('simulator_functions', [...[...taken].flatMap(name => [name, label(name)]), 0, 0])
+  table('simulator_arithmetic', [...blocks.filter(([, ...counts]) => counts.some(Boolean)).flat(), 0, 0, 0, 0, 0, 0])
   for (const [name, at] of names)
     out.push(`\t.section\t.rodata.${at},"",@`, `\t.type\t${at},@object`, `${at}:`, `\t.asciz\t${JSON.stringify(name)}`,
       `\t.size\t${at}, ${new TextEncoder().encode(name).length + 1}`)

@@ -88,4 +88,5 @@ function addPlaces(simulator, { exports, begin, bytes }, first) {
     count,
     first,
   )
+  simulator.simulator_add_arithmetic(at('simulator_arithmetic'), first)
 }

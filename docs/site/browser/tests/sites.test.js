@@ -69,14 +69,23 @@ test('a loop that calls nothing is given a check', () => {
   assert.equal(addSites(loop(loop(''))).text.match(/call/g).length, 2)
 })
 
+const table = (out, name) => out.match(new RegExp(`\n${name}:\n((?:\t.int32\t.*\n)*)`))[1].trim().split('\n').map((row) => row.replace(/\s*\.int32\s/, ''))
+
+test('a table tells the arithmetic of each basic block that has some', () => {
+  const begins = '\tcall\t__sanitizer_cov_trace_pc\n'
+  const code = `k:\n\tf32.div \n${begins}\tf32.mul \n\tf32.add \n\tf32.mul \n\tf64.mul \n\tf32.load\t0\n${begins}\ti32.add \n` +
+    `${begins}\tf32.sub \n\tcall\tfmaxf\n\tf32.sqrt \n\tcall\texpf\n\tcall\tfmaf\n\tend_function\n`
+  assert.deepEqual(table(addSites(code, 100).text, 'simulator_arithmetic').map(Number),
+    [1, 2, 1, 0, 0, 0, 3, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0])
+})
+
 test('tables tell shared arrays with their gaps, and functions whose address is taken', () => {
   const { text: out } = addSites(ASSEMBLER)
-  const table = (name) => out.match(new RegExp(`\n${name}:\n((?:\t.int32\t.*\n)*)`))[1].trim().split('\n').map((row) => row.replace(/\s*\.int32\s/, ''))
   const named = (label) => out.match(new RegExp(`\n\\${label}:\n\t.asciz\t"(.*)"`))[1]
-  const variables = table('simulator_variables')
+  const variables = table(out, 'simulator_variables')
   assert.deepEqual(variables.filter((_, i) => i % 3 < 2), ['_ZZ1kvE2As', '16', '_ZZ1kvE22simulator_gap_after_As', '256', '0', '0'])
   assert.equal(named(variables[2]), '_ZZ1kvE2As')
-  const functions = table('simulator_functions')
+  const functions = table(out, 'simulator_functions')
   assert.equal(functions.length, 4)
   assert.equal(named(functions[1]), 'inner')
 })
