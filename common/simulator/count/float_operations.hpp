@@ -14,8 +14,8 @@ struct FloatOperations {
 };
 
 /// `call`: the offset, in the program, of the last byte of the call that begins the block
-/// (-fsanitize-coverage=trace-pc). The block ends where the next one begins. On x86-64; elsewhere
-/// nothing is found.
+/// (-fsanitize-coverage=trace-pc). The block ends where the next one begins. On x86-64, and in a
+/// page, where a table has them (common/browser/float_operations.cpp); elsewhere nothing is found.
 FloatOperations float_operations(uint32_t call);
 
 }  // namespace simulator
