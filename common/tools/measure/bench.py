@@ -31,6 +31,7 @@ from sizes import ESTIMATED, SETS
 
 COLUMNS = ("sizes chapter options kind step flop bytes max_error bound median_ms low_ms high_ms of_bound clock_mhz "
            "driver toolkit date commit").split()
+ALL_SETS = SETS | ESTIMATED
 OF_RANDOM = "ladder seed options step median_ms library library_ms driver toolkit date commit".split()
 NOT_IN_TORCH = ("02/tf32", "05/strips", "06/joint")  # bench_torch.py has no rows of them
 
@@ -55,7 +56,7 @@ def add_torch(found, words):
 def measured(name, with_torch, table):
     """The rows of a set, or None when something was wrong."""
     rows, origin, in_torch = [], project.origin(), set()
-    for size in (SETS | ESTIMATED)[name]:
+    for size in ALL_SETS[name]:
         options = size.line.partition(" ")[2].split()
         program = project.built_program(size.ladder, "gpu")
         for step in project.last_steps(program, size.last) if size.last else []:
@@ -182,7 +183,7 @@ def main():
         return bench_at_random(chosen)
     names = list(dict.fromkeys(name for word in chosen.words for name in sets_of(word))) or list(SETS)
     if chosen.programs:
-        ladders = {size.ladder for name in names for size in (SETS | ESTIMATED)[name]}
+        ladders = {size.ladder for name in names for size in ALL_SETS[name]}
         print(*sorted(project.target(project.find_ladder(ladder)) for ladder in ladders))
         return 0
     require_gpu()

@@ -220,6 +220,7 @@ def busiest_units():
         yield max(terms, key=terms.get), {unit} | ({"latency"} if busy[unit] < 60 else set())
 
 
+@functools.cache
 def figures(name="h200"):
     """What a page says of the model on this device, with model.FITTED."""
     found = [(step, model.estimate(step.launches).us) for step in steps(name)]

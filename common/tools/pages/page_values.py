@@ -31,7 +31,6 @@ takes no comment with two dashes in a sentence, and none at the beginning of a l
   percent(x), whole(x), rounded(x, n)   how it is written; without: three digits
 What no file has to hold, FLOP or bytes that a formula gives, is computed: page_formulas.py has functions for that.
 """
-import functools
 import re
 from functools import partial
 from pathlib import PurePath
@@ -161,7 +160,6 @@ def at_random(ladder, function, over=0):
     return whole(len(rows)) if function == "len" else rounded(getattr(random_shapes, function)(rows), 2)
 
 
-@functools.lru_cache
 def estimates(name, device="h200"):
     return estimate_errors.figures(device)[name]
 
