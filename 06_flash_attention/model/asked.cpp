@@ -42,7 +42,7 @@ AskedText read_asked(int argc, char** argv) {
   CommandLine line("a small language model that writes, on the kernels of this tutorial",
                    "06_flash_attention/model");
   line.group("Text");
-  line.one("--prompt", "TEXT", "how the text begins (default: \"Each thread\")",
+  line.one("--prompt", "TEXT", "how the text begins (default: \"" + asked.prompt + "\")",
            [&](const std::string& text) { asked.prompt = text; });
   line.one(
       "--tokens", "N", "bytes to write (default: 200 on a GPU, 40 on the CPU)",

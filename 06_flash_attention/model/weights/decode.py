@@ -1,6 +1,6 @@
 """The same model in PyTorch, with a KV cache: does it write the same text, and how fast?
 
-usage: ./learn torch 06/model [--prompt "Each thread"] [--tokens 200] [--texts 1] [--weights FOLDER] [OPTION...]
+usage: ./learn torch 06/model [--prompt TEXT] [--tokens 200] [--texts 1] [--weights FOLDER] [OPTION...]
 
 Runs ./learn run 06/model with these options and others of its own, and then PyTorch, on a GPU if there is one. PyTorch
 launches each operation by itself, as the program does.
@@ -69,7 +69,7 @@ def main():
     what, usage, *more = __doc__.strip().split("\n\n")
     parser = argparse.ArgumentParser(usage=usage.removeprefix("usage: "), description="\n\n".join([what, *more]),
                                      formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    parser.add_argument("--prompt", default="Each thread")
+    parser.add_argument("--prompt", default=train.PROMPTS[0])
     parser.add_argument("--tokens", type=int, default=200)
     parser.add_argument("--texts", type=int, default=1)
     parser.add_argument("--weights", type=Path, default=Path(__file__).resolve().parent)
