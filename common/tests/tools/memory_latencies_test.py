@@ -55,6 +55,8 @@ class MemoryLatencies(Scratch):
         self.assertEqual(heads, "memory bytes cycles driver toolkit date commit".split())
         self.assertEqual(one[:5], ["L1", "64", "38.5", "580.1", "13.0"])
         self.assertEqual([other[0], other[-1]], ["L2", "abc1234"])
+        # The other program's, which is the same here.
+        self.assertEqual(self.written.with_name("rates.csv").read_text(), self.written.read_text())
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ import registers
 from project import die
 
 RECORDS = project.ROOT / "docs/results/sass"
+SAMPLES = project.ROOT / "docs/results/samples.csv"
 
 
 class Compiled(NamedTuple):
@@ -177,10 +178,21 @@ def elsewhere(path, name):
     return f"\nRegisters as recorded of the shipped step: {', '.join(each)}." if each else ""
 
 
-def choose(compiled, wanted, sass):
-    """The kernel that is meant: of those whose name has these letters the one with most work in its inner loop, the
-    shortest of these."""
+def launched(path):
+    """The kernels that the step launches at the sizes of docs/results/samples.csv: the first size's."""
+    name = next((step.name for step in project.steps(path.parent) if step.path == path), "")
+    rows = [row for row in project.read_csv(SAMPLES)
+            if row["step"] == name and row["chapter"] == project.short_name(path.parent)] if SAMPLES.exists() else []
+    return {short_name(row["kernel"]) for row in rows if row["options"] == rows[0]["options"]}
+
+
+def choose(path, compiled, wanted, sass):
+    """The kernel that is meant: of those whose name has these letters, and that a step is known to launch if no letters
+    are given, the one with most work in its inner loop, the shortest of these."""
     names = [name for name in compiled.kernels if is_called(name, wanted)]
+    if not wanted:
+        known = launched(path)
+        names = [name for name in names if name in known] or names
     if not names:
         known = list(dict.fromkeys(name.split("<")[0] for name in compiled.kernels))
         die(f"there is no kernel '{wanted}'; {project.did_you_mean(wanted, known)}choose from {', '.join(known)}")
@@ -191,7 +203,7 @@ def choose(compiled, wanted, sass):
 
 def listing(path, architecture, ptx, compiled, kernel="", everything=False, number=0, most=None):
     """The lines that the command prints. The record has them with `most` instructions of a line of code."""
-    name = choose(compiled, kernel, not ptx)
+    name = choose(path, compiled, kernel, not ptx)
     code = compiled.kernels[name]
     loops = machine_code.loops(code, not ptx)
     if not 0 <= number <= len(loops):
