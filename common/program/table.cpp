@@ -65,6 +65,7 @@ Ceiling of_h100(Arithmetic arithmetic) {
   const double bytes_per_s = 3.35e12;
   if (arithmetic == Arithmetic::fp32) return {.flop_per_s = 66.9e12, .bytes_per_s = bytes_per_s};
   if (arithmetic == Arithmetic::tf32) return {.flop_per_s = 495e12, .bytes_per_s = bytes_per_s};
+  if (arithmetic == Arithmetic::fp8) return {.flop_per_s = 1979e12, .bytes_per_s = bytes_per_s};
   return {.flop_per_s = 989e12, .bytes_per_s = bytes_per_s};
 }
 
@@ -73,6 +74,7 @@ std::string peak_text(Arithmetic arithmetic) {
   if (arithmetic == Arithmetic::fp32) return "fp32 peak " + rate;
   const char* const type = arithmetic == Arithmetic::tf32   ? "TF32"
                            : arithmetic == Arithmetic::fp16 ? "fp16"
+                           : arithmetic == Arithmetic::fp8  ? "twice bf16"
                                                             : "bf16";
   return std::string(type) + " products " + rate;
 }

@@ -1,17 +1,16 @@
 #include <algorithm>
 
-#include "simulator/narrow_float.h"
+#include "cuda_fp8.h"
 
 namespace simulator {
 
-uint16_t to_narrow(double value, int fraction, int exponent, Rounding rounding) {
+namespace {
+
+/// |value| in units of the last place of such a number, as its bits without the sign are: what is
+/// too large for the exponent goes on growing.
+int64_t rounded_bits(double value, int fraction, int exponent, Rounding rounding) {
   const uint64_t bits = std::bit_cast<uint64_t>(value);
   const bool negative = bits >> 63;
-  const unsigned sign = negative ? 0x8000 : 0;
-  const unsigned infinity = ((1u << exponent) - 1) << fraction;
-  if (std::isnan(value)) return 0x7fff;
-  if (std::isinf(value)) return static_cast<uint16_t>(sign | infinity);
-
   // value = mantissa · 2^(power - 52)
   const int field = static_cast<int>(bits >> 52 & 0x7ff);
   const uint64_t mantissa =
@@ -35,12 +34,46 @@ uint16_t to_narrow(double value, int fraction, int exponent, Rounding rounding) 
       break;
   }
   // The leading one adds to the exponent's field; so does a carry out of the fraction.
-  const int64_t result =
-      (int64_t{std::max(power - least, 0)} << fraction) + static_cast<int64_t>(kept);
+  return (int64_t{std::max(power - least, 0)} << fraction) + static_cast<int64_t>(kept);
+}
+
+}  // namespace
+
+uint16_t to_narrow(double value, int fraction, int exponent, Rounding rounding) {
+  const bool negative = std::signbit(value);
+  const unsigned sign = negative ? 0x8000 : 0;
+  const unsigned infinity = ((1u << exponent) - 1) << fraction;
+  if (std::isnan(value)) return 0x7fff;
+  if (std::isinf(value)) return static_cast<uint16_t>(sign | infinity);
+  const int64_t result = rounded_bits(value, fraction, exponent, rounding);
   if (result < infinity) return static_cast<uint16_t>(sign | static_cast<unsigned>(result));
   const bool to_infinity =
       rounding == Rounding::nearest || rounding == (negative ? Rounding::down : Rounding::up);
   return static_cast<uint16_t>(sign | (to_infinity ? infinity : infinity - 1));
+}
+
+unsigned char to_fp8(double value, bool is_e4m3, bool saturates) {
+  const unsigned sign = std::signbit(value) ? 0x80 : 0;
+  if (std::isnan(value)) return static_cast<unsigned char>(sign | 0x7f);
+  const unsigned largest = is_e4m3 ? 0x7e : 0x7b;
+  const int64_t result =
+      std::isinf(value) ? 0xff
+                        : rounded_bits(value, is_e4m3 ? 3 : 2, is_e4m3 ? 4 : 5, Rounding::nearest);
+  // Behind e4m3's largest number comes NaN, behind e5m2's infinity.
+  const unsigned kept = result <= largest ? static_cast<unsigned>(result)
+                        : saturates       ? largest
+                                          : largest + 1;
+  return static_cast<unsigned char>(sign | kept);
+}
+
+float from_fp8(unsigned char bits, bool is_e4m3) {
+  if (!is_e4m3) return static_cast<float>(__half::of_bits(unsigned{bits} << 8));
+  const int exponent = bits >> 3 & 15, fraction = bits & 7;
+  float magnitude = NAN;
+  if ((bits & 0x7f) != 0x7f)
+    magnitude = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -9)
+                              : std::ldexp(static_cast<float>(8 + fraction), exponent - 10);
+  return bits & 0x80 ? -magnitude : magnitude;
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #include "common/simulator/units/warpgroups.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -12,11 +13,18 @@
 #include "common/simulator/units/hopper.hpp"
 #include "common/simulator/units/tensor_map.hpp"
 #include "common/simulator/units/waiting.hpp"
+#include "cuda_fp8.h"
 
 namespace simulator {
 namespace {
 
-constexpr int kRows = 64, kDepth = 16;  // of a product: A is (64, 16)
+constexpr int kRows = 64;
+constexpr int kHalves = 16;  // of 16 bits in a row of A: 32 bytes, be they 16 numbers or 32
+
+/// Along K of a product: A is (64, depth).
+int depth_of(WgmmaType type) {
+  return type == WgmmaType::e4m3 ? 2 * kHalves : kHalves;
+}
 
 // ---- The descriptor. Its bits are the hardware's (common/kernel/wgmma.cuh); an address in static
 // shared memory, which the hardware has no more of than 18 bits, goes on in those that are 0 there.
@@ -37,7 +45,7 @@ Tile tile_of(const RunningBlock& running, uint64_t bits) {
 }
 
 /// Calls f(line, depth, address) for each 16 bytes of a tile of `lines` rows of A or columns of B:
-/// eight elements along K from (line, depth) on, or with `mn_major` eight lines from there on. (PTX
+/// eight halves along K from (line, depth) on, or with `mn_major` eight lines from there on. (PTX
 /// ISA, "Strides" of "Asynchronous Warpgroup Level Matrix Instructions"; the layouts without a
 /// swizzle: "Core matrices".)
 template <class F>
@@ -45,7 +53,7 @@ void for_each_piece(const Tile& tile, int lines, bool mn_major, const F& f) {
   const int64_t width = tile.width, in_row = width / 2;
   const bool plain = tile.width == 16;
   for (int i = 0; i < lines; mn_major ? i += 8 : ++i)
-    for (int k = 0; k < kDepth; mn_major ? ++k : k += 8) {
+    for (int k = 0; k < kHalves; mn_major ? ++k : k += 8) {
       int64_t at;
       if (!mn_major)
         at = i / 8 * tile.stride + i % 8 * width + (plain ? k / 8 * tile.leading : 2 * k);
@@ -62,12 +70,28 @@ float element(uint16_t bits, WgmmaType type) {
   return std::bit_cast<float>(uint32_t{bits} << 16);
 }
 
+/// The two numbers of 8 bits.
+void put_bytes(uint16_t two, float* to, int step) {
+  static const std::array<float, 256> VALUES = [] {
+    std::array<float, 256> values{};
+    for (unsigned i = 0; i < 256; ++i) values[i] = from_fp8(static_cast<unsigned char>(i), true);
+    return values;
+  }();
+  to[0] = VALUES[two & 0xff];
+  to[step] = VALUES[two >> 8];
+}
+
 /// A tile as numbers: to[line · line_step + depth · depth_step].
 void load(const Tile& tile, int lines, bool mn_major, WgmmaType type, float* to, int line_step,
           int depth_step) {
   for_each_piece(tile, lines, mn_major, [&](int line, int depth, uintptr_t address) {
     uint16_t eight[8];
     std::memcpy(eight, reinterpret_cast<const void*>(address), sizeof eight);
+    if (type == WgmmaType::e4m3) {  // K-major
+      float* const first = to + line * line_step + 2 * depth * depth_step;
+      for (int e = 0; e < 8; ++e) put_bytes(eight[e], first + 2 * e * depth_step, depth_step);
+      return;
+    }
     float* const first = to + line * line_step + depth * depth_step;
     const int step = mn_major ? line_step : depth_step;
     for (int e = 0; e < 8; ++e) first[e * step] = element(eight[e], type);
@@ -280,20 +304,27 @@ void Products::make_one(int number) {
   Group& group = groups_[static_cast<size_t>(number)];
   const Operands& operands = group.issued.front().operands;
   const int columns = operands.columns, first = number * kWarpgroup;
-  static thread_local float A[kRows * kDepth];
-  static thread_local float B[kDepth * 256], D[kRows * 256];
+  const int depth = depth_of(operands.type);
+  static thread_local float A[kRows * 2 * kHalves];
+  static thread_local float B[2 * kHalves * 256], D[kRows * 256];
   const auto product = [&](int t) -> Product& { return of(first + t).queue.front(); };
 
   if (operands.has_registers) {
     for (int t = 0; t < kWarpgroup; ++t) {
       const int row = t / 32 * 16 + t % 32 / 4, column = t % 4 * 2;
       for (int r = 0; r < 4; ++r)
-        for (int e = 0; e < 2; ++e)
-          A[(row + r % 2 * 8) * kDepth + column + r / 2 * 8 + e] = element(
-              static_cast<uint16_t>(product(t).operands.registers[r] >> 16 * e), operands.type);
+        for (int e = 0; e < 2; ++e) {
+          const auto bits = static_cast<uint16_t>(product(t).operands.registers[r] >> 16 * e);
+          const int at = column + r / 2 * 8 + e;  // in halves
+          float* const to = A + (row + r % 2 * 8) * depth;
+          if (operands.type == WgmmaType::e4m3)
+            put_bytes(bits, to + 2 * at, 1);
+          else
+            to[at] = element(bits, operands.type);
+        }
     }
   } else {
-    load(tile_of(running_, operands.a), kRows, operands.mn_major & 1, operands.type, A, kDepth, 1);
+    load(tile_of(running_, operands.a), kRows, operands.mn_major & 1, operands.type, A, depth, 1);
   }
   load(tile_of(running_, operands.b), columns, operands.mn_major & 2, operands.type, B, 1, columns);
 
@@ -309,17 +340,17 @@ void Products::make_one(int number) {
     each_sum([](float value, float& d) { d = value; });
   else
     std::fill_n(D, kRows * columns, 0.0f);
-  // The products are exact in fp32; the sixteen of one sum are added up first.
+  // The products are exact in fp32; those of one sum are added up first.
   typedef float Eight __attribute__((vector_size(32), aligned(4)));
   for (int m = 0; m < kRows; ++m)
     for (int n = 0; n < columns; n += 8) {
       Eight sum = {};
-      for (int k = 0; k < kDepth; ++k)
-        sum += A[m * kDepth + k] * *reinterpret_cast<const Eight*>(B + k * columns + n);
+      for (int k = 0; k < depth; ++k)
+        sum += A[m * depth + k] * *reinterpret_cast<const Eight*>(B + k * columns + n);
       *reinterpret_cast<Eight*>(D + m * columns + n) += sum;
     }
   each_sum([](float& value, float d) { value = d; });
-  if (running_.trace) running_.trace->multiplied(int64_t{kRows} * kDepth * columns, true);
+  if (running_.trace) running_.trace->multiplied(int64_t{kRows} * depth * columns, true);
 
   operands_read(number, operands, false);
   if (running_.checks)

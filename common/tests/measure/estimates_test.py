@@ -70,6 +70,27 @@ class Model(unittest.TestCase):
         self.assertEqual(two.bound, "issue")
 
 
+class Measured(unittest.TestCase):
+    def test_the_constants_are_those_that_were_measured(self):
+        rates = {row["what"]: float(row["value"]) for row in estimates.results.table("rates")}
+        waits = {row["memory"]: float(row["cycles"]) for row in estimates.results.table("latencies")}
+        bytes_of_l2 = {int(what.split()[-2]): value for what, value in rates.items() if what.startswith("loads of 16 bytes")}
+        largest = max(mb for mb, value in bytes_of_l2.items() if value > 0.95 * bytes_of_l2[16])
+        for constant, measured in {
+                model.L2_LOADS: max(bytes_of_l2.values()), model.L2_STORES: rates["stores of 4 bytes to sectors in 8 MiB"],
+                model.L2_PART: largest * 2**20 / model.H200.l2, model.GLOBAL: waits["global"],
+                model.SHARED_LOAD: waits["shared"], model.SHUFFLE: waits["shuffle"], model.FMA: waits["register"],
+                model.BARRIER + 4 * model.BARRIER_OF_WARP: rates["a barrier of 128 threads"],
+                model.BARRIER + 32 * model.BARRIER_OF_WARP: rates["a barrier of 1024 threads"],
+                32 * model.SCHEDULERS / model.SPECIAL: rates["powers of 2"],
+                1 / model.GLOBAL_PASSES: rates["loads from L1 of 1 lines"],
+                model.MMA: rates["multiply-adds by mma in bf16"] / rates["multiply-adds by wgmma in bf16"],
+                model.H200.tensor: rates["multiply-adds by wgmma in bf16"],
+                model.LAUNCH_US: rates["an empty launch between two events"],
+                model.NEXT_LAUNCH_US: rates["an empty launch after another"]}.items():
+            self.assertAlmostEqual(constant / measured, 1, delta=0.02)
+
+
 class Recorded(unittest.TestCase):
     def test_counts_are_continued_linearly(self):
         rows = [{"step": "a", "kernel": "k", "lines": f"{lines}", "touched": f"{64 * lines}:{lines}:5:1:0:0 "}
@@ -92,10 +113,10 @@ class Recorded(unittest.TestCase):
         chapters = {step.ladder[:2] for step, _ in found}  # what docs/estimates.md says of a model that does not know the chapter
         without = {chapter: estimates.fitted([step for step, _ in found if step.ladder[:2] != chapter]) for chapter in chapters}
         held_out = [(step, model.estimate(step.launches, without[step.ladder[:2]]).us) for step, _ in found]
-        self.assertEqual(f"{100 * estimates.median(estimates.errors(held_out)):.0f}", "11")
+        self.assertEqual(f"{100 * estimates.median(estimates.errors(held_out)):.0f}", "16")
         ordered, right, count = estimates.order(found, estimates.IN_RANGE)
-        self.assertGreater(right / ordered, 0.95)
-        self.assertGreater(ordered / count, 0.4)
+        self.assertGreater(right / ordered, 0.9)
+        self.assertGreater(ordered / count, 0.5)
 
     def test_another_device_by_its_constants_alone(self):
         """An H100, of whose times the fit knows nothing."""
@@ -121,8 +142,8 @@ class Command(unittest.TestCase):
         for words, sentence in {("02", "--on", "p100"): "--on takes one of h200, h100, a100, 4090, t4, and there is no p100",
                                 ("02", "--on"): "--on takes one of h200, h100, a100, 4090, t4",
                                 ("--on", "t4"): "estimate which chapter? for example: ./learn estimate 02 register_tile --on t4",
-                                ("02/fp16",): "no size of 02/fp16 has been tried: give one; "
-                                              "./learn run 02/fp16 --help lists the options",
+                                ("02/any_shape",): "no size of 02/any_shape has been tried: give one; "
+                                              "./learn run 02/any_shape --help lists the options",
                                 ("06/joint", "--m", "64"): "there is no estimate of 06/joint yet: a few of its blocks do "
                                                            "not stand for all"}.items():
             with self.subTest(words):
@@ -141,7 +162,7 @@ class Command(unittest.TestCase):
         self.assertEqual(estimate.options_of("06", ["--kernel", "q_outer"], None),
                          "--batch 8 --heads 12 --seq 1024 --head-dim 64 --kernel q_outer".split())
         self.assertEqual(estimate.options_of("06", [], "33"), "--batch 8 --heads 12 --seq 33 --head-dim 64".split())
-        self.assertIsNone(estimate.options_of("06/backward", [], None))
+        self.assertIsNone(estimate.options_of("06/joint", [], None))
 
     def test_behind_a_run_that_has_nothing_to_estimate_it_says_nothing(self):
         """Such a run has been right: no exit status of the estimate's may take that back."""

@@ -126,6 +126,25 @@ def matmul_of_16_bits(o):
         yield "torch.mm", lambda: torch.mm(A[0], B[0]), lambda C: C[:64], want, allowed, flop, size
 
 
+def matmul_of_8_bits(o):
+    """cuBLASLt's, which PyTorch takes for numbers of 8 bits: sums as the tensor cores have them, and taken out to fp32 now and
+    then; a scale for each matrix, or for rows."""
+    A, B = normal(o.m, o.k).to(torch.float8_e4m3fn), normal(o.n, o.k).to(torch.float8_e4m3fn)
+    want = A[:64].double() @ B.double().mT
+    flop, size = 2 * o.m * o.n * o.k, o.m * o.k + o.k * o.n + 2 * o.m * o.n
+    one, rows, columns = (torch.ones(shape, device="cuda") for shape in ((), (o.m, 1), (1, o.n)))
+    allowed = 2**-6 * want.abs().max().item()
+    if o.k % 16 or o.n % 16:
+        return
+    for name, a, b, fast in (("fast sums", one, one, True), ("", one, one, False), ("rows, fast sums", rows, columns, True),
+                             ("rows", rows, columns, False)):
+        call = lambda a=a, b=b, fast=fast: torch._scaled_mm(A, B.mT, scale_a=a, scale_b=b, out_dtype=torch.bfloat16,
+                                                            use_fast_accum=fast)
+        yield f"torch._scaled_mm{', ' * bool(name)}{name}", call, lambda C: C[:64], want, allowed, flop, size
+    A16, B16 = A.bfloat16(), B.bfloat16()
+    yield "torch.mm, bf16", lambda: torch.mm(A16, B16.mT), lambda C: C[:64], want, allowed, flop, 2 * size
+
+
 def masked_bmm(o):
     A, B = normal(o.batch, o.m, o.k), normal(o.batch, o.k, o.n)
     keep = seen_by(o.mask, o.m, o.n)
@@ -273,6 +292,7 @@ def attention_backward(o):
 ROUTINES = {  # by the chapter or part whose table they stand beside
     **dict.fromkeys(["01", "02", "02/faster", "02/any_shape"], matmul),
     **dict.fromkeys(["02/tensor_cores", "02/hopper", "02/few_rows", "02/fp16"], matmul_of_16_bits),
+    "02/fp8": matmul_of_8_bits,
     **dict.fromkeys(["03", "03/block_lists"], masked_bmm),
     "03/nearest": nearest,
     **dict.fromkeys(["04", "04/long_rows"], softmax),

@@ -31,7 +31,7 @@ UNITS = {"DRAM": "DRAM", "L2": "L2", "L1": "shared memory and L1", "issue": "ins
 # Where more than half of the estimates were off by 40 % or more: what bounds a step is shown, and no time.
 NO_TIME = ["03/block_lists"]
 # Of these a few blocks do not stand for all: their blocks wait for others, or a block's work depends on the data.
-NOT_YET = ["03/nearest", "05/strips", "06/backward", "06/joint"]
+NOT_YET = ["03/nearest", "05/strips", "06/joint"]
 # What the times of a ladder leave out.
 LEFT_OUT = {"05": "The library's two products, which nothing counts, are not in the times of whole steps."}
 

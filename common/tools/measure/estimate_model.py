@@ -17,7 +17,7 @@ import registers
 Device = collections.namedtuple("Device", "name architecture multiprocessors ghz dram l2 l1 fma tensor tensor_clock mma")
 OF_PEAK = 4.25 / 4.8  # of the data sheet's bytes a second a copy reaches on an H200: docs/results/NVIDIA_H200/device.csv
 TENSOR_CLOCK = 1455 / 1980  # of the clock, where tensor cores draw all the power there is: device.csv
-MMA = 0.62  # of what wgmma reaches, by mma: Luo et al., arXiv 2402.13499
+MMA = 0.657  # of what wgmma does in a cycle, by mma: rates.csv, as all that is said to be measured below
 # The H200 is the one that times were measured of. Of the others multiprocessors, boost clock, bandwidth, L2 and tensor cores
 # are those of NVIDIA's data sheets, the rest of the CUDA Programming Guide's table of compute capabilities. With an
 # H100's times what comes out was compared, as docs/estimates.md says; with the others' nobody has compared it.
@@ -30,16 +30,16 @@ DEVICES = {
 }
 H200 = DEVICES["h200"]
 SCHEDULERS = 4  # of a multiprocessor, on all of them
-# Bytes of L2 in a cycle of a multiprocessor. Loads by hand: 02/hopper's ring takes 8.7 TB/s by ncu's count of sectors, and L2
-# is not its bound. Stores by hand, so that 03's first product, 32 sectors a store, is bound by it.
-L2_LOADS, L2_STORES = 10e12 / 132 / 1.98e9, 3.75e12 / 132 / 1.98e9
-L2_PART = 0.6      # by hand: of its bytes, as what multiprocessors of both halves read is kept in each
-GLOBAL, SHARED_LOAD, SHUFFLE, FMA = 667, 23, 26, 4.13  # cycles of latency: docs/results/NVIDIA_H200/latencies.csv
-BARRIER = 40       # by hand
+# Measured of an H200 (docs/results/NVIDIA_H200/rates.csv and latencies.csv; a test holds these numbers near them):
+L2_LOADS, L2_STORES = 33.2, 14.34  # bytes of L2 in a cycle of a multiprocessor; stores that touch a sector each
+L2_PART = 0.84     # of L2's 50 MB, what stays in it when all multiprocessors read all of it again and again
+GLOBAL, SHARED_LOAD, SHUFFLE, FMA = 667, 23, 26, 4.13  # cycles of latency
+BARRIER, BARRIER_OF_WARP = 12.7, 2  # cycles: at least, and more for each warp that comes to it
 SPECIAL = 8        # cycles of a scheduler for 32 exponential functions: 4 lanes at a time
-GLOBAL_PASSES = 2  # of L1 for a request of 32 addresses, if it touches no more lines
-DIVISION, FUNCTION = 12, 10  # instructions of one, without fast mathematics: from those that ncu counts of chapter 04's steps
-LAUNCH_US, NEXT_LAUNCH_US = 2.5, 1.2  # of a launch between two events; of one that follows another
+GLOBAL_PASSES = 1.745  # of L1 for a request of 32 addresses, if it touches no more lines
+LAUNCH_US, NEXT_LAUNCH_US = 2.62, 1.3  # of an empty launch between two events; of one that follows another
+# From the instructions that ncu counts of chapter 04's steps:
+DIVISION, FUNCTION = 12, 10  # instructions of one, without fast mathematics
 
 Constants = collections.namedtuple("Constants", "issue address power loads_ahead shared_ahead")
 FITTED = Constants(
@@ -143,7 +143,7 @@ def terms(launch, constants):
     warps = launch.warps * blocks
     loads, phases = launch.load_requests / warps, launch.barriers / blocks / 2  # load, barrier, use, barrier
     chain = (max(loads / constants.loads_ahead, min(loads, phases)) * GLOBAL +
-             shared_loads / warps * SHARED_LOAD / constants.shared_ahead + launch.barriers / blocks * BARRIER +
+             shared_loads / warps * SHARED_LOAD / constants.shared_ahead + launch.barriers / blocks * (BARRIER + BARRIER_OF_WARP * launch.warps) +
              launch.products / warps * FMA / 4 + warp_operations / warps * SHUFFLE +
              GLOBAL * (1 + (launch.store_requests > 0)))
     of_l2 = device.multiprocessors * device.ghz * 1e3  # cycles a microsecond

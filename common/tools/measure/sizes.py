@@ -132,6 +132,9 @@ SETS = {  # a name begins with the chapter's number
     "02_few_rows": [*sizes("02/few_rows", *few_rows(1, 8, 64)), *sizes("02/few_rows", *few_rows(16, 32, 256), last=1),
                     *sizes("02/few_rows", *[product(m, 4096, k) + " --bf16-out" for m in (192, 384)
                                             for k in (4096, 14336)], last=3)],
+    "02_fp8": sizes("02/fp8", *[product(*size) for size in (
+        (1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (4096, 7168, 2048),
+        (4095, 4097, 4093))]),
     "02_tf32": sizes("02/tf32", *[product(*size) for size in (
         (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (1000, 3000, 777))]),
     "03": sizes("03", *MASKS),

@@ -20,6 +20,7 @@ takes no comment with two dashes in a sentence, and none at the beginning of a l
   fact(KEY)                          of device.csv
   field(FILE, COLUMN, NAME=VALUE)    of another table: the column of the first line in which NAME is VALUE
   latency(MEMORY)                    cycles, of latencies.csv
+  rate(WHAT)                         what a unit does, of rates.csv
   at_random(LADDER, FUNCTION, over=0)   random_shapes.FUNCTION of a ladder's lines in random.csv, where the library takes
                                      over so many microseconds: mean, tenth_percentile, len
   estimates(NAME, DEVICE)            how far estimated times are off: steps, median, tenth, within, pairs, ordered, right, roofline,
@@ -155,6 +156,10 @@ def latency(memory):
     return field("latencies", "cycles", memory=memory)
 
 
+def rate(what):
+    return field("rates", "value", what=what)
+
+
 def at_random(ladder, function, over=0):
     rows = random_shapes.over([row for row in results.table("random") if row["ladder"] == ladder], over)
     return whole(len(rows)) if function == "len" else rounded(getattr(random_shapes, function)(rows), 2)
@@ -191,7 +196,7 @@ def whole(x):
 
 
 KNOWN = {function.__name__: function for function in
-         (ms, speed, of_bound, tflops, gbs, cell, instructions, field, variant, fact, latency, at_random, estimates, verdicts, hours, hours_in_all, percent,
+         (ms, speed, of_bound, tflops, gbs, cell, instructions, field, variant, fact, latency, rate, at_random, estimates, verdicts, hours, hours_in_all, percent,
           whole, rounded)} | {"budget": page_budget} | page_formulas.KNOWN
 OF_LADDER = (counter, raw, registers, local_bytes)  # of the page's chapter or part
 

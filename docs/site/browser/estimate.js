@@ -78,7 +78,8 @@ export function termsOf(launch, { numbers: n, fitted }) {
   const warps = launch.warps * blocks
   const loads = launch.load_requests / warps, phases = launch.barriers / blocks / 2
   const chain = Math.max(loads / fitted.loads_ahead, Math.min(loads, phases)) * n.GLOBAL +
-    ((sharedLoads / warps) * n.SHARED_LOAD) / fitted.shared_ahead + (launch.barriers / blocks) * n.BARRIER +
+    ((sharedLoads / warps) * n.SHARED_LOAD) / fitted.shared_ahead +
+    (launch.barriers / blocks) * (n.BARRIER + n.BARRIER_OF_WARP * launch.warps) +
     ((launch.products / warps) * n.FMA) / 4 + (warpOperations / warps) * n.SHUFFLE +
     n.GLOBAL * (launch.store_requests > 0 ? 2 : 1)
   const ofL2 = device.multiprocessors * device.ghz * 1e3

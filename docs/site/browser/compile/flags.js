@@ -1,7 +1,7 @@
 // How a kernel is compiled in the page: as common/cmake/Tutorial.cmake has it for GCC, in Clang's words.
 export const flags = [
   '-std=gnu++20', '-O1', '-fPIC',
-  '-D__CUDACC__', '-D__CUDA_ARCH__=900', '-I/', '-I/common/simulator/include', '-I/common/simulator/include/nvtx3',
+  '-D__CUDACC__', '-D__CUDA_ARCH__=900', '-I/', '-I/common/simulator/include', '-I/common/simulator/include/ptx', '-I/common/simulator/include/nvtx3',
   '-include', 'cuda_runtime.h',
   // At each access a call of the simulator, and tests in line; of `s[i] += x` the read, too.
   '-Xclang', '-fsanitize=thread', '-mllvm', '-tsan-instrument-func-entry-exit=0', '-mllvm', '-tsan-instrument-read-before-write',

@@ -32,7 +32,7 @@ bool elect_one();
 void set_registers(int count, bool more);
 void named_barrier(int barrier, int threads, bool waits);
 
-enum class WgmmaType { bfloat16, half };
+enum class WgmmaType { bfloat16, half, e4m3 };
 /// A is in registers where `registers` is not null, else `a` describes it. `mn_major`: a bit for A,
 /// one for B.
 void wgmma(float* d, int columns, uint64_t a, const uint32_t* registers, uint64_t b, bool add,

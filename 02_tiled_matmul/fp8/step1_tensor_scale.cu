@@ -1,0 +1,73 @@
+// Step 1 = part hopper's step 8 + numbers of 8 bits, and a scale for each matrix.
+//
+// FLOP            2·M·N·K
+// global memory   at least K·(M + N) + 2·M·N bytes
+// shared memory   224 KB a block: four stages of 48 KB, and 4 KB a consumer's warp for C
+// block           288 threads for several times 128 × 256 elements of C; a cluster is two blocks
+//
+// A row of 128 bytes, the widest that a swizzle takes, now has 128 elements of K where it had 64 of
+// bf16: twice the work for as many bytes. What changes in the loop is the word, wgmma_e4m3. The
+// scale is the same for all of C, so it is multiplied in at the end.
+#include "fp8/tiles.cuh"
+
+namespace tutorial::tiled_matmul::fp8 {
+namespace {
+
+using Memory = Shared<256, 4>;
+constexpr int SHARED_BYTES = aligned_bytes<Memory>;
+
+__global__ void __launch_bounds__(THREADS, 1)
+    tensor_scale_kernel(const __grid_constant__ CUtensorMap A_map,
+                        const __grid_constant__ CUtensorMap B_map,
+                        const __grid_constant__ CUtensorMap C_map, Problem p) {
+  extern __shared__ unsigned char memory[];
+  Memory& shared = aligned_shared<Memory>(memory);
+  if (threadIdx.x == 0) make_barriers(shared);
+  cluster_sync();
+
+  const int group = warpgroup_number();
+  if (group == CONSUMERS) {
+    if (elect_one()) produce(shared, A_map, B_map, p);
+  } else {
+    const int m = group * 64, warp = threadIdx.x % WARPGROUP / 32;
+    const float scale = *p.scales.a * *p.scales.b;
+    float d[Memory::BN / 2];
+    Ring<Memory::STAGES> turn;
+    int next_box = 0;
+    Turns(p, Memory::BN).for_each_tile(Memory::BN, [&](int row0, int col0) {
+      for (int k0 = 0; k0 < p.K; k0 += BK, turn.next()) {
+        barrier_wait(shared.full[turn.stage], turn.parity);
+        const auto& tiles = shared.tiles[turn.stage];
+        begin_products<Memory::BN>(d, tiles.A + m * BK, tiles.B, k0 > 0);
+        wgmma_wait<1>();
+        if (k0 > 0) release(shared, (turn.stage + Memory::STAGES - 1) % Memory::STAGES);
+      }
+      wgmma_wait<0>(d);
+      release(shared, (turn.stage + Memory::STAGES - 1) % Memory::STAGES);
+#pragma unroll
+      for (float& sum : d) sum *= scale;
+      begin_stores(C_map, p, row0 + m + warp * 16, col0, d, shared.boxes[group * 4 + warp],
+                   next_box);
+    });
+    if (threadIdx.x % 32 == 0) tma_wait<0>();
+  }
+  __syncwarp();    // cluster_sync() is for whole warps, and some lanes had other work
+  cluster_sync();  // nobody leaves while the other may still arrive at its barriers
+}
+
+}  // namespace
+
+void tensor_scale(const Fp8Product& product, const e4m3* A, const e4m3* B, Scales scales, bf16* C,
+                  Workspace workspace, cudaStream_t stream) {
+  const auto [a, b, pitch] = for_tma("tensor_scale", product, A, B, workspace, stream);
+  if (is_done_without(product, C, stream)) return;
+  const auto [M, N, K] = product;
+  const CUtensorMap A_map = map_of(a, M, K, pitch, BM),
+                    B_map = map_of(b, N, K, pitch, Memory::BN / CLUSTER);
+  allow_shared_memory(tensor_scale_kernel, SHARED_BYTES);
+  launch_clusters(tensor_scale_kernel, CLUSTER, dim3(blocks_of(product, Memory::BN)), dim3(THREADS),
+                  SHARED_BYTES, stream, A_map, B_map, map_of_c(product, C, A_map),
+                  problem_of(product, scales, C));
+}
+
+}  // namespace tutorial::tiled_matmul::fp8
