@@ -1,4 +1,6 @@
 // Copies with aligned rows, maps, and what is refused.
+//
+// asked for by copy_rows  loads (M + N)·K bytes, stores (M + N)·K bytes
 #include "fp8/launch.hpp"
 
 #include <algorithm>

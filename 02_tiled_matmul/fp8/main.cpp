@@ -20,7 +20,7 @@ const Usage usage = {
               {"--k", {.gpu = 4096, .cpu = 320}, "columns of A and B"},
               {"--outliers",
                {.gpu = 1, .cpu = 1},
-               "one number of A in 4099 is so many times as large"}},
+               "a number in each 16th row of A is so many times as large"}},
     .inputs = {{"a", {"--m", "--k"}, "the left matrix"},
                {"b", {"--n", "--k"}, "the right matrix, transposed"}},
     .steps = listed(steps)};
@@ -32,8 +32,8 @@ int main(int argc, char** argv) try {
   const auto [M, N, K] = product;
   std::vector<float> A = options.input("a").host();
   const std::vector<float>& B = options.input("b").host();
-  for (size_t i = 0; i < A.size(); i += 4099)  // a prime: each time in another column
-    A[i] *= static_cast<float>(options.size("--outliers"));
+  for (int64_t m = 0; m < M && K > 0; m += 16)
+    A[m * K + m * 37 % K] *= static_cast<float>(options.size("--outliers"));
 
   Table table(options);
   table.require_a_step(

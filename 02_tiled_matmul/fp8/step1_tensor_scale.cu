@@ -2,6 +2,7 @@
 //
 // FLOP            2·M·N·K
 // global memory   at least K·(M + N) + 2·M·N bytes
+// asked for       loads K·(M·⌈N/256⌉ + N·⌈M/256⌉) + scales bytes, stores 2·M·N bytes
 // shared memory   224 KB a block: four stages of 48 KB, and 4 KB a consumer's warp for C
 // block           288 threads for several times 128 × 256 elements of C; a cluster is two blocks
 //

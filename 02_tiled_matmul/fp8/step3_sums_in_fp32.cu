@@ -2,6 +2,7 @@
 //
 // FLOP            2·M·N·K, and M·N·⌈K/128⌉ additions
 // global memory   as in step 2
+// asked for       loads K·(M·⌈N/256⌉ + N·⌈M/256⌉) + scales bytes, stores 2·M·N bytes
 // shared memory   224 KB a block: four stages of 48 KB, and 4 KB a consumer's warp for C
 // block           384 threads for several times 128 × 256 elements of C; a cluster is two blocks
 //
@@ -17,25 +18,6 @@ namespace {
 using Memory = Shared<256, 4>;
 constexpr int PART = 128;  // columns whose products are begun together
 constexpr int SHARED_BYTES = aligned_bytes<Memory>;
-
-/// A warp's sums (16, 2·COUNT), whose first element is C[row0][col0], times their rows' and
-/// columns' scales.
-template <int COUNT>
-__device__ void scale_sums(float (&d)[COUNT], const Problem& p, int row0, int col0) {
-  const int row = row0 + threadIdx.x % 32 / 4, col = col0 + threadIdx.x % 4 * 2;
-  const float of_row[2] = {row < p.M ? p.scales.a[row] : 0,
-                           row + 8 < p.M ? p.scales.a[row + 8] : 0};
-#pragma unroll
-  for (int i = 0; i < COUNT; i += 4) {
-#pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      const int n = col + 2 * i + e;
-      const float of_column = n < p.N ? p.scales.b[n] : 0;
-      d[i + e] *= of_row[0] * of_column;
-      d[i + e + 2] *= of_row[1] * of_column;
-    }
-  }
-}
 
 __global__ void __launch_bounds__(THREE_GROUPS, 1)
     sums_in_fp32_kernel(const __grid_constant__ CUtensorMap A_map,

@@ -2,6 +2,7 @@
 //
 // FLOP            2·M·N·K, and M·N·⌈K/128⌉ multiply-adds
 // global memory   as in step 1, and 4·⌈K/128⌉·(M + N/128) bytes of scales
+// asked for       loads K·(M·⌈N/256⌉ + N·⌈M/256⌉) + scales bytes, stores 2·M·N bytes
 // shared memory   224 KB a block: four stages of 48 KB, and 4 KB a consumer's warp for C
 // block           384 threads for several times 128 × 256 elements of C; a cluster is two blocks
 //

@@ -33,7 +33,7 @@ TEST_CASE("fp8: every step is right for every shape", "[shapes]") {
 }
 
 // Rows that do not begin at multiples of 16 bytes, and matrices that do not.
-TEST_CASE("fp8: every step takes what TMA does not, too", "[shapes]") {
+TEST_CASE("fp8: every step takes what TMA does not take as well", "[shapes]") {
   const auto step = EACH_STEP(steps);
   for (const Shape& shape : {Shape{37, 45, 29}, {20, 36, 130}, {20, 40, 8}, {1, 1, 1}, {2, 3, 257}})
     check_step(step, shape);

@@ -100,6 +100,25 @@ __device__ void begin_products(float (&d)[N / 2], const e4m3* A, const e4m3* B, 
   wgmma_commit();
 }
 
+/// For steps 2 and 3: a warp's sums (16, 2·COUNT), whose first element is C[row0][col0], times the
+/// scales of their rows and columns.
+template <int COUNT>
+__device__ void scale_sums(float (&d)[COUNT], const Problem& p, int row0, int col0) {
+  const int row = row0 + threadIdx.x % 32 / 4, col = col0 + threadIdx.x % 4 * 2;
+  const float of_row[2] = {row < p.M ? p.scales.a[row] : 0,
+                           row + 8 < p.M ? p.scales.a[row + 8] : 0};
+#pragma unroll
+  for (int i = 0; i < COUNT; i += 4) {
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const int n = col + 2 * i + e;
+      const float of_column = n < p.N ? p.scales.b[n] : 0;
+      d[i + e] *= of_row[0] * of_column;
+      d[i + e + 2] *= of_row[1] * of_column;
+    }
+  }
+}
+
 /// The warpgroup's finished sums (64, 2·COUNT), whose first element is C[row0][col0]: by way of its
 /// boxes and TMA, or one by one where C's rows do not begin at multiples of 16 bytes.
 template <int COUNT>

@@ -130,7 +130,7 @@ class Recorded(unittest.TestCase):
     def test_the_bound_is_the_unit_that_is_busiest_by_nsight_compute(self):
         named = [bound in true for bound, true in estimates.busiest_units()]
         self.assertGreater(len(named), 90)
-        self.assertGreater(sum(named) / len(named), 0.85)
+        self.assertGreater(sum(named) / len(named), 0.8)
 
 
 class Command(unittest.TestCase):
