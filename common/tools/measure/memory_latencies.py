@@ -31,7 +31,7 @@ def measure(source, table):
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, source)
         subprocess.run(["nvcc", "-std=c++20", "-O3", *hopper, f"-I{project.ROOT}", f"-I{project.ROOT}/common/backend/include",
-                        "-o", program, Path(__file__).with_name(f"{source}.cu")], check=True)
+                        "-o", program, Path(__file__).parent / "units" / f"{source}.cu"], check=True)
         said = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True).stdout
     origin = project.origin()
     results.keep_table(table, [row | origin for row in csv.DictReader(said.splitlines())])
