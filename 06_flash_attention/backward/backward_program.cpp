@@ -12,15 +12,20 @@ Gradients gradients_of(const Attention& shape) {
   return {query_rows(shape), key_rows(shape), shape.HS};
 }
 
-void announce(Table& table, const Attention& shape, int64_t workspace_bytes) {
+void announce(Table& table, const Attention& shape, int64_t workspace_bytes, Precision precision) {
+  const bool is_bf16 = precision == Precision::bf16;
+  const double size = is_bf16 ? 2 : 4;
   const Gradients gradients = gradients_of(shape);
   const double flop = 10 * visible_pairs(shape) * shape.HS * shape.B * shape.NH;
   const double elements = (4.0 * gradients.queries + 4.0 * gradients.keys) * shape.HS;
-  table.problem(
-      "dq, dk, dv of softmax(q·kᵀ/√" + std::to_string(shape.HS) + ")·v, q[" +
-          shape_text({shape.B, shape.NH, shape.Tq, shape.HS}) + "], " + keys_text(shape) + ", fp32",
-      {.flop = flop, .bytes = 4 * elements + 4.0 * gradients.queries}, {gradients.rows(), shape.HS},
-      4.0 * gradients.queries * (shape.HS + 1) + static_cast<double>(workspace_bytes));
+  table.problem("dq, dk, dv of softmax(q·kᵀ/√" + std::to_string(shape.HS) + ")·v, q[" +
+                    shape_text({shape.B, shape.NH, shape.Tq, shape.HS}) + "], " + keys_text(shape) +
+                    (is_bf16 ? ", bf16" : ", fp32"),
+                {.flop = flop,
+                 .bytes = size * elements + 4.0 * gradients.queries,
+                 .arithmetic = is_bf16 ? Arithmetic::bf16 : Arithmetic::fp32},
+                {gradients.rows(), shape.HS},
+                4.0 * gradients.queries * (shape.HS + 1) + static_cast<double>(workspace_bytes));
 }
 
 void forward_pass(const Attention& shape, const float* q, const float* k, const float* v,
@@ -46,7 +51,7 @@ Comparison Wanted::compare(std::span<const float> got) const {
   return worst;
 }
 
-Wanted wanted(const Attention& shape, const HostTensors& at, uint64_t seed) {
+Wanted wanted(const Attention& shape, const HostTensors& at, uint64_t seed, Precision precision) {
   const auto rows_of = [&](int64_t rows, double pairs) {
     const double products = std::max(1.0, pairs * static_cast<double>(shape.HS));
     return sample_rows(rows, static_cast<int64_t>(std::max(32.0, affordable(3e7) / products)),
@@ -55,7 +60,7 @@ Wanted wanted(const Attention& shape, const HostTensors& at, uint64_t seed) {
   const std::vector<int64_t> queries = rows_of(query_rows(shape), static_cast<double>(shape.Tk));
   const std::vector<int64_t> keys =
       rows_of(key_rows(shape), shape.NH_kv > 0 ? static_cast<double>(shape.group() * shape.Tq) : 0);
-  return {shape, queries, keys, reference(shape, at, queries, keys)};
+  return {shape, queries, keys, reference(shape, at, queries, keys, precision)};
 }
 
 std::string memory_text(const Attention& shape) {

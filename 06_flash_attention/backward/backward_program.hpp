@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "any_shape/any_shape.hpp"
-#include "backward/backward.hpp"
+#include "backward/precision.hpp"
 #include "common/program/table.hpp"
 
 namespace tutorial::flash_attention::backward {
@@ -16,15 +16,22 @@ namespace tutorial::flash_attention::backward {
 struct Gradients {
   int64_t queries, keys, HS;  // rows of dq, and of dk and dv; their length
   int64_t rows() const { return queries + 2 * keys; }
-  float* dk(float* all) const { return all + queries * HS; }
-  float* dv(float* all) const { return dk(all) + keys * HS; }
+  template <class T>
+  T* dk(T* all) const {
+    return all + queries * HS;
+  }
+  template <class T>
+  T* dv(T* all) const {
+    return dk(all) + keys * HS;
+  }
 };
 
 Gradients gradients_of(const Attention& shape);
 
 /// Prints the problem, whose least work is five products of the visible pairs; q, k, v, out, dout
 /// and lse read, dq, dk and dv written.
-void announce(Table& table, const Attention& shape, int64_t workspace_bytes);
+void announce(Table& table, const Attention& shape, int64_t workspace_bytes,
+              Precision precision = Precision::fp32);
 
 /// The forward pass: q_outer, which takes any head size that there is shared memory for, else
 /// by_shape, which always has enough, but takes 256 at most.
@@ -39,7 +46,8 @@ struct Wanted {
   /// Of dq, dk and dv the one that is wrong; else the one with the largest error.
   Comparison compare(std::span<const float> got) const;
 };
-Wanted wanted(const Attention& shape, const HostTensors& at, uint64_t seed);
+Wanted wanted(const Attention& shape, const HostTensors& at, uint64_t seed,
+              Precision precision = Precision::fp32);
 
 /// What the steps need in memory beside the tensors, for a line below the table.
 std::string memory_text(const Attention& shape);

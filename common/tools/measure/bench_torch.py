@@ -289,6 +289,23 @@ def attention_backward(o):
         torch.use_deterministic_algorithms(False)
 
 
+def attention_backward_of_16_bits(o):
+    """Backward passes alone, in bf16."""
+    causal = not o.full
+    q, k, v, dout = (normal(o.batch, o.heads, o.seq, o.head_dim).bfloat16() for _ in range(4))
+    of_last = [x[-1, -1].double().requires_grad_() for x in (q, k, v)]
+    want = torch.stack(torch.autograd.grad(attention(*of_last, causal), of_last, dout[-1, -1].double()))
+    pairs = o.batch * o.heads * (o.seq * (o.seq + 1) // 2 if causal else o.seq * o.seq)
+    inputs = [x.requires_grad_() for x in (q, k, v)]
+    for name, backend in (("FlashAttention 2", SDPBackend.FLASH_ATTENTION), ("cuDNN", SDPBackend.CUDNN_ATTENTION)):
+        with sdpa_kernel(backend):
+            out = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        call = lambda out=out: torch.autograd.grad(out, inputs, dout, retain_graph=True)
+        part = lambda gradients: torch.stack([x[-1, -1] for x in gradients])
+        size = 2 * 8 * q.numel() + 4 * q.numel() // o.head_dim
+        yield f"torch, {name}", call, part, want, 5e-2, 10 * pairs * o.head_dim, size
+
+
 ROUTINES = {  # by the chapter or part whose table they stand beside
     **dict.fromkeys(["01", "02", "02/faster", "02/any_shape"], matmul),
     **dict.fromkeys(["02/tensor_cores", "02/hopper", "02/few_rows", "02/fp16"], matmul_of_16_bits),
@@ -300,6 +317,7 @@ ROUTINES = {  # by the chapter or part whose table they stand beside
     **dict.fromkeys(["06", "06/faster", "06/any_shape"], flash_attention),
     **dict.fromkeys(["06/tensor_cores", "06/hopper", "06/few_queries", "06/fp16"], flash_attention_of_16_bits),
     "06/backward": attention_backward,
+    "06/backward_tensor_cores": attention_backward_of_16_bits,
 }
 
 

@@ -161,6 +161,9 @@ SETS = {  # a name begins with the chapter's number
                            *[each + MANY_KEYS for each in LONG_DECODING])],
     "06_joint": sizes("06/joint", "--m 4096 --n 4096 --k 64", "--m 1024 --n 3072 --k 768",  # an MLP: GPT-2's,
                       "--m 128 --n 16384 --k 4096"),  # and the article's
+    "06_backward_tensor_cores": sizes(
+        "06/backward_tensor_cores", *[f"--batch 4 --heads {heads} --seq 4096 --head-dim {size}{full}"
+                                      for heads, size in ((16, 128), (32, 64)) for full in (" --full", "")], ATTENTION),
     "06_backward": [*sizes("06/backward", ATTENTION, ATTENTION + " --full"),
                     *sizes("06/backward", "--batch 2 --heads 12 --seq 4096 --head-dim 64",
                            "--batch 4 --heads 16 --seq 2048 --head-dim 128", last=3)],

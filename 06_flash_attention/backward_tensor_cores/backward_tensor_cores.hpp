@@ -1,0 +1,67 @@
+// Part backward_tensor_cores of chapter 6: the gradients of attention in bf16, all products on
+// tensor cores.
+//
+// Formulas, shapes and masks are those of part backward (backward/backward.hpp). q, k, v, out, dout
+// and the gradients are bf16, lse is float32, as part tensor_cores' forward pass leaves it. The
+// head size is a multiple of 8 up to 128, and all tensors begin at multiples of 16 bytes.
+//
+// What is rounded: sums are float32; p is rounded to bf16 before it is multiplied by dout, ds
+// before it is multiplied by q and k, and the gradients at the end. The result has the same bits on
+// every run.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "backward/backward.hpp"
+#include "common/kernel/step.hpp"
+#include "common/kernel/workspace.hpp"
+
+namespace tutorial::flash_attention::backward_tensor_cores {
+
+using bf16 = __nv_bfloat16;
+
+/// Where everything is.
+struct Tensors {
+  const bf16 *q, *k, *v, *out, *dout;
+  const float* lse;
+  bf16 *dq, *dk, *dv;
+};
+
+/// The step of part tensor_cores whose products these are.
+inline constexpr const char* after = "tensor_cores/one_barrier";
+
+// ---- the steps
+
+/// Writes dq, dk and dv, in the stream. Waits for nothing. Throws Error, before any launch and
+/// where nothing is to do too: when the shape is invalid; when its head size is not a multiple of 8
+/// up to 128; before compute capability 8.0; when a tensor does not begin at a multiple of 16
+/// bytes; and where the workspace is smaller than workspace_bytes() says.
+using Launcher = void(const Attention& shape, const Tensors& at, Workspace workspace,
+                      cudaStream_t stream);
+
+Launcher seven_products;
+
+/// The kernels of all steps.
+Asks<Launcher> kernels_ask;
+
+inline const std::vector<Step<Launcher>> steps = {
+    {.name = "seven_products",
+     .launch = seven_products,
+     .asked = kernels_ask,
+     .idea = "a block has keys, or queries, and the forward pass's two products do all seven",
+     .needs = "sm_80"},
+};
+
+/// Rows of a block, and of a tile that it walks over.
+inline constexpr int OWN_ROWS = 128, OTHER_ROWS = 64;
+
+/// How many bytes of workspace a step needs: for D.
+inline int64_t workspace_bytes(const Attention& shape) {
+  return Workspace::bytes_of<float>(shape.rows());
+}
+
+}  // namespace tutorial::flash_attention::backward_tensor_cores

@@ -1,0 +1,55 @@
+// D = rowsum(dout ∘ out), which each step begins with, and what is refused. A warp has a row.
+//
+// asked for by row_dots_kernel  loads 4·B·NH·Tq·HS bytes, stores 4·B·NH·Tq bytes
+#include "backward_tensor_cores/launch.hpp"
+
+#include <cstdint>
+#include <string>
+
+#include "common/kernel/check.hpp"
+#include "common/kernel/error.hpp"
+#include "common/kernel/grid.hpp"
+#include "common/kernel/reduce.cuh"
+#include "launch_checks.hpp"
+#include "tensor_cores/launch.hpp"
+
+namespace tutorial::flash_attention::backward_tensor_cores {
+namespace {
+
+constexpr int WARPS = 8;
+
+__global__ void __launch_bounds__(WARPS* WARP)
+    row_dots_kernel(const bf16* __restrict__ dout, const bf16* __restrict__ out,
+                    float* __restrict__ D, int64_t rows, int64_t HS) {
+  const int lane = threadIdx.x % WARP;
+  const int64_t row = int64_t{blockIdx.x} * WARPS + threadIdx.x / WARP;
+  if (row >= rows) return;
+  float sum = 0.0f;
+  for (int64_t d = lane; d < HS; d += WARP)
+    sum += __bfloat162float(dout[row * HS + d]) * __bfloat162float(out[row * HS + d]);
+  sum = warp_sum(sum);
+  if (lane == 0) D[row] = sum;
+}
+
+}  // namespace
+
+void require_supported(const Attention& shape, const char* step, const Tensors& at) {
+  tensor_cores::require_head_size(shape, step, 128);
+  for (const void* tensor : {static_cast<const void*>(at.q), static_cast<const void*>(at.k),
+                             static_cast<const void*>(at.v), static_cast<const void*>(at.out),
+                             static_cast<const void*>(at.dout), static_cast<const void*>(at.dq),
+                             static_cast<const void*>(at.dk), static_cast<const void*>(at.dv)})
+    if (reinterpret_cast<uintptr_t>(tensor) % 16 != 0)
+      throw Error(std::string(step) +
+                  " copies 16 bytes at a time, and a tensor does not begin at a multiple of 16 "
+                  "bytes; copy it to one that does.");
+}
+
+void row_dots(const Attention& shape, const Tensors& at, float* D, cudaStream_t stream) {
+  const unsigned blocks = grid_blocks(ceil_div(shape.rows(), WARPS));
+  if (blocks == 0) return;
+  row_dots_kernel<<<blocks, WARPS * WARP, 0, stream>>>(at.dout, at.out, D, shape.rows(), shape.HS);
+  CUDA_CHECK_LAUNCH();
+}
+
+}  // namespace tutorial::flash_attention::backward_tensor_cores
