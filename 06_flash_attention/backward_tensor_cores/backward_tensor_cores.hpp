@@ -43,7 +43,7 @@ inline constexpr const char* after = "tensor_cores/one_barrier";
 using Launcher = void(const Attention& shape, const Tensors& at, Workspace workspace,
                       cudaStream_t stream);
 
-Launcher seven_products, in_turn;
+Launcher seven_products;
 
 /// The kernels of all steps.
 Asks<Launcher> kernels_ask;
@@ -54,27 +54,14 @@ inline const std::vector<Step<Launcher>> steps = {
      .asked = kernels_ask,
      .idea = "a block has keys, or queries, and the forward pass's two products do all seven",
      .needs = "sm_80"},
-    {.name = "in_turn",
-     .launch = in_turn,
-     .asked = kernels_ask,
-     .idea = "blocks of keys add their parts of dq one after the other: five products",
-     .needs = "sm_80"},
 };
 
 /// Rows of a block, and of a tile that it walks over.
 inline constexpr int OWN_ROWS = 128, OTHER_ROWS = 64;
 
-/// A turn for each tile of queries, and a number for the next block: what in_turn counts.
-inline int64_t counters(const Attention& shape) {
-  const int64_t heads = shape.B * shape.NH;
-  return heads == 0 ? 0 : heads * ceil_div(shape.Tq, OTHER_ROWS) + 1;
-}
-/// How many bytes of workspace a step needs: for D; and for sums of dq and the counters.
-inline int64_t workspace_bytes(const Attention& shape, Launcher* step) {
-  const int64_t of_D = Workspace::bytes_of<float>(shape.rows());
-  if (step == &seven_products) return of_D;
-  return of_D + Workspace::bytes_of<float>(shape.rows() * shape.HS) +
-         Workspace::bytes_of<unsigned>(counters(shape));
+/// How many bytes of workspace a step needs: for D.
+inline int64_t workspace_bytes(const Attention& shape) {
+  return Workspace::bytes_of<float>(shape.rows());
 }
 
 }  // namespace tutorial::flash_attention::backward_tensor_cores

@@ -45,7 +45,7 @@ int main(int argc, char** argv) try {
   table.require_a_step(backward_tensor_cores::steps, [&](backward_tensor_cores::Launcher* launch) {
     launch(nothing, {}, {}, nullptr);
   });
-  const int64_t bytes = backward_tensor_cores::workspace_bytes(shape, in_turn);
+  const int64_t bytes = backward_tensor_cores::workspace_bytes(shape);
   backward::announce(table, shape, bytes, backward::Precision::bf16);
 
   const auto rounded = [&](const char* name) {

@@ -23,8 +23,7 @@ int main(int argc, char** argv) try {
   const backward_tensor_cores::Tensors at = {q.device,   k.device,    v.device,
                                              out.device, dout.device, lse.device,
                                              dq.device,  dk.device,   dv.device};
-  const Array<char> scratch(
-      backward_tensor_cores::workspace_bytes(shape, backward_tensor_cores::STEP));
+  const Array<char> scratch(backward_tensor_cores::workspace_bytes(shape));
 
   const auto launch = [&] {
     backward_tensor_cores::STEP(shape, at, {.memory = scratch.device, .bytes = scratch.size()},

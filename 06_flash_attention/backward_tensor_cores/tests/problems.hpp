@@ -51,7 +51,7 @@ inline std::string text(const Attention& s) {
 
 /// A step's tensors and its workspace in global memory; the outputs and the workspace are NaN.
 struct OnDevice {
-  OnDevice(const Step<Launcher>& step, const Problem& p)
+  explicit OnDevice(const Problem& p)
       : q(narrowed<bf16>(p.q)),
         k(narrowed<bf16>(p.k)),
         v(narrowed<bf16>(p.v)),
@@ -61,7 +61,7 @@ struct OnDevice {
         dq(static_cast<int64_t>(p.q.size())),
         dk(static_cast<int64_t>(p.k.size())),
         dv(static_cast<int64_t>(p.v.size())),
-        memory(workspace_bytes(p.shape, step.launch)) {}
+        memory(workspace_bytes(p.shape)) {}
   Tensors tensors() {
     return {q.data(),   k.data(),  v.data(),  out.data(), dout.data(),
             lse.data(), dq.data(), dk.data(), dv.data()};
@@ -83,7 +83,7 @@ inline void check_step(const Step<Launcher>& step, const Problem& p) {
   if (!is_in_sample(step.name) || is_too_large_here(step, p.shape)) return;
   const Attention& s = p.shape;
   INFO(step.name << " " << text(s));
-  OnDevice on(step, p);
+  OnDevice on(p);
   const backward::Reference want = backward::reference(
       s, {p.q, p.k, p.v, p.out, p.dout, p.lse}, all_rows(backward::query_rows(s)),
       all_rows(backward::key_rows(s)), backward::Precision::bf16);

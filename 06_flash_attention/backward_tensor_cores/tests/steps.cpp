@@ -49,7 +49,7 @@ TEST_CASE("backward_tensor_cores: every step gives the same bits again") {
   if (is_too_large_here(step, p.shape)) return;
   std::vector<float> first;
   for (int run = 0; run < 3; ++run) {
-    OnDevice on(step, p);
+    OnDevice on(p);
     step.launch(p.shape, on.tensors(), workspace_in(on.memory), nullptr);
     std::vector<float> all = widened<bf16>(on.dq.to_host());
     for (const DeviceBuffer<bf16>* of : {&on.dk, &on.dv}) {
@@ -67,9 +67,9 @@ TEST_CASE("backward_tensor_cores: every step stays in its stream, and two launch
   const auto step = EACH_STEP(steps);
   const Problem p = normal_problem({.Tq = 100, .Tk = 100, .HS = 64});
   if (is_too_large_here(step, p.shape)) return;
-  OnDevice on(step, p);
+  OnDevice on(p);
   const int64_t rows = static_cast<int64_t>(p.q.size());
-  check_in_two_streams<bf16>(3 * rows, workspace_bytes(p.shape, step.launch),
+  check_in_two_streams<bf16>(3 * rows, workspace_bytes(p.shape),
                              [&](bf16* all, Workspace workspace, cudaStream_t stream) {
                                Tensors at = on.tensors();
                                at.dq = all, at.dk = all + rows, at.dv = all + 2 * rows;
@@ -86,7 +86,7 @@ TEST_CASE("backward_tensor_cores: every step asks for what its header says", "[c
            {.NH = 4, .NH_kv = 2, .Tq = 70, .Tk = 70, .HS = 128, .causal = false}}) {
     INFO(step.name << " " << text(shape));
     if (is_too_large_here(step, shape)) continue;
-    OnDevice on(step, normal_problem(shape));
+    OnDevice on(normal_problem(shape));
     check_no_conflicts(check_asked_for(step, [&](auto run) {
       return run(shape, on.tensors(), workspace_in(on.memory), nullptr);
     }));

@@ -13,7 +13,7 @@ TEST_CASE("part backward_tensor_cores runs on every GPU that the table names", "
           DeviceBuffer<bf16> of[8];
           for (DeviceBuffer<bf16>& x : of) x = DeviceBuffer<bf16>(shape.rows() * HS);
           DeviceBuffer<float> lse(shape.rows());
-          DeviceBuffer<std::byte> memory(workspace_bytes(shape, in_turn));
+          DeviceBuffer<std::byte> memory(workspace_bytes(shape));
           launch(shape,
                  {of[0].data(), of[1].data(), of[2].data(), of[3].data(), of[4].data(), lse.data(),
                   of[5].data(), of[6].data(), of[7].data()},
