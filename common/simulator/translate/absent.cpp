@@ -35,12 +35,26 @@ constexpr std::string_view
     kNvrtc = "NVRTC: put the kernel into the .cu file";
 
 constexpr Absent kHeaders[] = {
-    {"thrust/", kThrust},       {"cub/", kCub},         {"cuda/", kLibcu},
-    {"cute/", kCutlass},        {"cutlass/", kCutlass}, {"curand", kCurand},
-    {"cublasXt", kBlas},        {"cudnn", kCudnn},      {"cufft", kFft},
-    {"cusparse", kSparse},      {"cusolver", kSolver},  {"cuda_fp6", kSmall},       {"cuda_fp4", kSmall},   {"cuda_gl_interop", kGraphics},
-    {"cudaProfiler.h", kTools}, {"cupti", kTools},      {"nccl", kGpus},
-    {"nvml", kTools},           {"nvrtc", kNvrtc},      {"texture_", kTextures},
+    {"thrust/", kThrust},
+    {"cub/", kCub},
+    {"cuda/", kLibcu},
+    {"cute/", kCutlass},
+    {"cutlass/", kCutlass},
+    {"curand", kCurand},
+    {"cublasXt", kBlas},
+    {"cudnn", kCudnn},
+    {"cufft", kFft},
+    {"cusparse", kSparse},
+    {"cusolver", kSolver},
+    {"cuda_fp6", kSmall},
+    {"cuda_fp4", kSmall},
+    {"cuda_gl_interop", kGraphics},
+    {"cudaProfiler.h", kTools},
+    {"cupti", kTools},
+    {"nccl", kGpus},
+    {"nvml", kTools},
+    {"nvrtc", kNvrtc},
+    {"texture_", kTextures},
     {"surface_", kTextures},
 };
 
