@@ -6,8 +6,8 @@
 // shared memory   224 KB a block: four stages of 48 KB, and 4 KB a consumer's warp for C
 // block           288 threads for several times 128 × 256 elements of C; a cluster is two blocks
 //
-// One number that is 1000 times as large as all others makes the scale of its matrix 1000 times as
-// large, and the others that much smaller: many fall below e4m3's 2^−9. Here it spoils its own row.
+// One number that is 10 million times as large as all others makes the scale of its matrix so much
+// larger, and the others smaller: they fall below e4m3's 2^−9. Here it spoils its own row.
 // Rows of B are columns of C. Both scales are constant along K, so they still come in at the end.
 #include "fp8/tiles.cuh"
 

@@ -6,7 +6,7 @@
 // shared memory   224 KB a block: four stages of 48 KB, and 4 KB a consumer's warp for C
 // block           384 threads for several times 128 × 256 elements of C; a cluster is two blocks
 //
-// Of 8-bit numbers the tensor cores keep 13 bits of a sum, and cut what is below. The longer the
+// Of 8-bit numbers the tensor cores keep 14 bits of a sum, and cut what is below. The longer the
 // sum, the more is lost of each product. So a tile's sum is taken out and added by the ordinary
 // units. A thread has no registers for both of 256 columns: the
 // producer's warpgroup gives some of its own, and 128 columns are multiplied at a time.

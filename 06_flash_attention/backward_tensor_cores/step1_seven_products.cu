@@ -6,7 +6,7 @@
 //                           part if causal, stores 4·B·NH_kv·Tk·HS bytes
 // asked for by queries_kernel  loads 4·B·NH·(Tq·(HS + 8) + Tk·HS·⌈Tq/128⌉) bytes, half of Tk's part
 //                              if causal, stores 2·B·NH·Tq·HS bytes
-// shared memory   6·D·128 bytes of a block's rows and a tile, 1.5 times that with two stages of
+// shared memory   6·D·128 bytes of a block's rows and a tile, 4/3 of that with two stages of
 // tiles;
 //                 D is HS, padded to 64 or 128
 // block           256 threads for 128 keys, or 128 queries; a warp has 16 rows
@@ -42,10 +42,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   Rows16<D> dk[1], dv[1];
   for_each_tile<Tile>(
       queries.count, [&](int n) { copy_queries(memory, shape, at, queries, n); },
-      [&](int n) {
-        float dS[1][OTHER_ROWS / 8][4] = {};
-        add_tile(dk, dv, dS, memory, shape, scale, queries.i0(n), j0 + warp_row, n);
-      });
+      [&](int n) { add_tile(dk, dv, memory, shape, scale, queries.i0(n), j0 + warp_row, n); });
   const int64_t there = Tk - j0 - warp_row;
   store_sums(at.dk + (first + warp_row) * HS, dk[0], factor, there, HS);
   store_sums(at.dv + (first + warp_row) * HS, dv[0], 1, there, HS);

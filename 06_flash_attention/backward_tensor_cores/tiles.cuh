@@ -66,7 +66,7 @@ __device__ void for_each_tile(int count, const Begin& begin_copy, const Compute&
   }
 }
 
-/// Pᵀ (16 keys, 64 queries): −∞ where the query may not see the key. The keys begin at j0, the
+/// Sᵀ (16 keys, 64 queries): −∞ where the query may not see the key. The keys begin at j0, the
 /// queries at i0.
 __device__ inline void hide_unseen(float (&S)[OTHER_ROWS / 8][4], const Attention& shape,
                                    int64_t i0, int64_t j0) {
@@ -103,7 +103,7 @@ struct Operands : Tensors {
   const float* D;
 };
 
-/// Begins to copy tile n of a block of keys: q, dout, and what belongs to their rows.
+/// Begins to copy tile n of a block of keys, q and dout; and loads what belongs to their rows.
 template <class Tile>
 __device__ void copy_queries(const Memory<Tile>& memory, const Attention& shape, const Operands& at,
                              const QueryTiles<Tile>& queries, int n) {
@@ -117,15 +117,15 @@ __device__ void copy_queries(const Memory<Tile>& memory, const Attention& shape,
   memory.sums(n)[OTHER_ROWS + i] = i0 + i < Tq ? at.D[row + i] : 0.0f;
 }
 
-/// Adds tile n's part to a warp's 16 rows of dv and dk, and leaves dSᵀ (16 keys, 64 queries) in dS.
-/// The warp's keys begin at j0.
+/// Adds tile n's part to a warp's 16 rows of dv and dk. The warp's keys begin at j0, the tile's
+/// queries at i0. P holds Sᵀ until exp2_approx() makes Pᵀ of it, and dS holds dPᵀ until it is dSᵀ.
 template <class Tile>
 __device__ void add_tile(Rows16<Tile::D> (&dk)[1], Rows16<Tile::D> (&dv)[1],
-                         float (&dS)[1][OTHER_ROWS / 8][4], const Memory<Tile>& memory,
-                         const Attention& shape, float scale, int64_t i0, int64_t j0, int n) {
+                         const Memory<Tile>& memory, const Attention& shape, float scale,
+                         int64_t i0, int64_t j0, int n) {
   const int warp_row = threadIdx.x / WARP * 16, t = threadIdx.x % 4;
-  const float* const log2_sums = memory.sums(n);
-  float P[1][OTHER_ROWS / 8][4] = {};
+  const float *const log2_sums = memory.sums(n), *const row_dots = log2_sums + OTHER_ROWS;
+  float P[1][OTHER_ROWS / 8][4] = {}, dS[1][OTHER_ROWS / 8][4] = {};
   multiply_keys<Tile>(P, memory.x + warp_row * Tile::D, memory.y(n));
   if (shape.causal) hide_unseen(P[0], shape, i0, j0);
 #pragma unroll
@@ -139,7 +139,7 @@ __device__ void add_tile(Rows16<Tile::D> (&dk)[1], Rows16<Tile::D> (&dv)[1],
   for (int i = 0; i < OTHER_ROWS / 8; ++i)
 #pragma unroll
     for (int e = 0; e < 4; ++e)
-      dS[0][i][e] = P[0][i][e] * (dS[0][i][e] - log2_sums[OTHER_ROWS + 8 * i + 2 * t + e % 2]);
+      dS[0][i][e] = P[0][i][e] * (dS[0][i][e] - row_dots[8 * i + 2 * t + e % 2]);
   multiply_values<Tile>(dk, dS, memory.y(n));
 }
 
