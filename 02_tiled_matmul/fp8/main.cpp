@@ -2,8 +2,8 @@
 // for blocks, and how far each product is from that in float32.
 #include <map>
 #include <memory>
+#include <optional>
 
-#include "common/data/narrow.hpp"
 #include "common/program/table.hpp"
 #include "fp8/errors.hpp"
 #include "fp8/operands.hpp"
@@ -57,6 +57,8 @@ int main(int argc, char** argv) try {
   const Workspace workspace = workspace_in(memory);
   const bool is_small = m * n * k <= affordable(1e8);
   const std::vector<int64_t> rows = sample_rows(M, is_small ? M : 64, options.seed());
+  std::optional<Errors> errors;
+  if (options.compares() && M * N * K > 0) errors.emplace(A, B, product, rows);
   for (const auto& step : steps) {
     const Operands& of = operands_of(step);
     // `run`: the step's launcher, or its `asked`, which has the same parameters.
@@ -66,22 +68,11 @@ int main(int argc, char** argv) try {
     };
     if (auto row = table.launch_bf16(step, call)) {
       const Expected want = reference(of.A.to_host(), of.B.to_host(), product, rows, step.features);
+      if (errors) errors->add(step.name, row.output, want.value);
       table.add(row, compare_rows(row.output, want, rows, row.layout));
     }
   }
-  if (options.compares() && M * N * K > 0) {
-    DeviceBuffer<bf16> c(M * N);
-    note_errors(table, A, B, product, rows, [&](const Step<Launcher>& step) -> StepResult {
-      const Operands& of = operands_of(step);
-      table.watch("the errors", [&] {
-        step.launch(product, of.A.values.data(), of.B.values.data(), of.scales(), c.data(),
-                    workspace, nullptr);
-      });
-      const Operand rounded_a = of.A.to_host(), rounded_b = of.B.to_host();
-      return {widened<bf16>(c.to_host()),
-              reference(rounded_a, rounded_b, product, rows, step.features).value};
-    });
-  }
+  if (errors) errors->note(table);
   return table.finish();
 } catch (...) {
   return exit_status();

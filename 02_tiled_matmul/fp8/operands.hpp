@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/data/device_buffer.hpp"
+#include "common/data/narrow.hpp"
 #include "fp8/fp8.hpp"
 
 namespace tutorial::tiled_matmul::fp8 {
@@ -17,7 +18,7 @@ struct Rounded {
       : values(R * K, offset), scales(count_of(groups, R, K)), groups(groups) {
     quantise(X, R, K, groups, values.data(), scales.data(), nullptr);
   }
-  Operand to_host() const;
+  Operand to_host() const { return {widened<e4m3>(values.to_host()), scales.to_host(), groups}; }
 };
 
 /// Both operands of a product.

@@ -26,7 +26,7 @@ int main(int argc, char** argv) try {
          {.memory = scratch.device, .bytes = scratch.size()}, nullptr);
   };
   launch();
-  // Tensor cores keep 13 bits of a sum, and C has 8.
+  // Tensor cores keep 14 bits of a sum, and C has 8.
   const double unit = 0x1p-7 / static_cast<double>(K);
   const auto want = [&](int64_t i) {  // C[i / N][i % N]
     return sum_of(

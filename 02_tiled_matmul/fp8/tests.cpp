@@ -92,7 +92,7 @@ TEST_CASE("fp8: short sums are more exact than long ones") {
 }
 
 TEST_CASE("fp8: rounding divides by each group's largest number") {
-  need_sm_90a();
+  runnable(steps);  // ends the test where none can run
   const int64_t R = 130, K = 300;
   const std::vector<float> X = make_values({R, K}, Init::normal, 3);
   const DeviceBuffer<float> x(X);

@@ -35,14 +35,11 @@ __global__ void __launch_bounds__(WARPS* WARP)
 
 void require_supported(const Attention& shape, const char* step, const Tensors& at) {
   tensor_cores::require_head_size(shape, step, 128);
-  for (const void* tensor : {static_cast<const void*>(at.q), static_cast<const void*>(at.k),
-                             static_cast<const void*>(at.v), static_cast<const void*>(at.out),
-                             static_cast<const void*>(at.dout), static_cast<const void*>(at.dq),
-                             static_cast<const void*>(at.dk), static_cast<const void*>(at.dv)})
-    if (reinterpret_cast<uintptr_t>(tensor) % 16 != 0)
-      throw Error(std::string(step) +
-                  " copies 16 bytes at a time, and a tensor does not begin at a multiple of 16 "
-                  "bytes; copy it to one that does.");
+  if (!tensor_cores::all_aligned(at.q, at.k, at.v, at.out) ||
+      !tensor_cores::all_aligned(at.dout, at.dq, at.dk, at.dv))
+    throw Error(std::string(step) +
+                " copies 16 bytes at a time, and a tensor does not begin at a multiple of 16 "
+                "bytes; copy it to one that does.");
 }
 
 void row_dots(const Attention& shape, const Tensors& at, float* D, cudaStream_t stream) {

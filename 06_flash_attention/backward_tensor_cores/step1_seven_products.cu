@@ -6,8 +6,7 @@
 //                           part if causal, stores 4·B·NH_kv·Tk·HS bytes
 // asked for by queries_kernel  loads 4·B·NH·(Tq·(HS + 8) + Tk·HS·⌈Tq/128⌉) bytes, half of Tk's part
 //                              if causal, stores 2·B·NH·Tq·HS bytes
-// shared memory   6·D·128 bytes of a block's rows and a tile, 4/3 of that with two stages of
-// tiles;
+// shared memory   6·D·128 bytes of a block's rows and a tile, 4/3 of that with two stages of tiles;
 //                 D is HS, padded to 64 or 128
 // block           256 threads for 128 keys, or 128 queries; a warp has 16 rows
 //

@@ -21,7 +21,9 @@ std::vector<T> narrowed(std::span<const float> values) {
 /// What a T holds is exact in float32: what a reference computes with.
 template <class T>
 std::vector<float> widened(std::span<const T> values) {
-  return {values.begin(), values.end()};
+  std::vector<float> wide(values.size());
+  std::ranges::transform(values, wide.begin(), [](T x) { return static_cast<float>(x); });
+  return wide;
 }
 template <class T>
 std::vector<float> rounded_to(std::span<const float> values) {

@@ -17,11 +17,6 @@ struct Offsets {
   int64_t a = 0, b = 0, c = 0;
 };
 
-inline void need_sm_90a() {
-  const std::string reason = why_not_here("sm_90a");
-  if (!reason.empty()) SKIP(reason);
-}
-
 /// Launches the step on A (M, K) and B (N, K), rounded as it wants them, and compares with the
 /// reference.
 inline void check_step(const Step<Launcher>& step, Shape shape, const std::vector<float>& A,

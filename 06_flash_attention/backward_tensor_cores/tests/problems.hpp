@@ -1,13 +1,12 @@
 // What the tests of this part share: problems whose numbers bf16 has, and one way to check a step.
 #pragma once
 
-#include <string>
-
 #include "backward/precision.hpp"
 #include "backward_tensor_cores/backward_tensor_cores.hpp"
 #include "common/data/narrow.hpp"
 #include "common/testing/testing.hpp"
 #include "tensor_cores/tensor_cores.hpp"
+#include "tests/attention_problems.hpp"
 
 namespace tutorial::flash_attention::backward_tensor_cores {
 
@@ -29,7 +28,7 @@ inline void forward(Problem& p) {
   p.lse.assign(want.lse.value.begin(), want.lse.value.end());
 }
 
-inline Problem normal_problem(const Attention& shape) {
+inline Problem bf16_problem(const Attention& shape) {
   const auto& [B, NH, NH_kv, Tq, Tk, HS, causal, strides, lengths] = shape;
   Problem p = {shape,
                bf16_values({B, NH, Tq, HS}, 1),
@@ -40,13 +39,6 @@ inline Problem normal_problem(const Attention& shape) {
                {}};
   forward(p);
   return p;
-}
-
-inline std::string text(const Attention& s) {
-  return "B=" + std::to_string(s.B) + " NH=" + std::to_string(s.NH) +
-         " NH_kv=" + std::to_string(s.NH_kv) + " Tq=" + std::to_string(s.Tq) +
-         " Tk=" + std::to_string(s.Tk) + " HS=" + std::to_string(s.HS) +
-         (s.causal ? " causal" : " full");
 }
 
 /// A step's tensors and its workspace in global memory; the outputs and the workspace are NaN.

@@ -28,14 +28,14 @@ TEST_CASE("backward_tensor_cores: every step is right for every shape", "[shapes
            {.Tq = 70, .Tk = 0, .HS = 16},
            {.B = 0, .Tq = 3, .Tk = 3, .HS = 16},
            {.Tq = 3, .Tk = 3, .HS = 0}})
-    check_step(step, normal_problem(shape));
+    check_step(step, bf16_problem(shape));
 }
 
 // Scores that rise from tile to tile, and weights that underflow: lse has all of it.
 TEST_CASE("backward_tensor_cores: every step is right for large scores", "[shapes]") {
   const auto step = EACH_STEP(steps);
   for (const bool causal : {true, false}) {
-    Problem p = normal_problem({.Tq = 140, .Tk = 140, .HS = 64, .causal = causal});
+    Problem p = bf16_problem({.Tq = 140, .Tk = 140, .HS = 64, .causal = causal});
     for (int64_t j = 0; j < 140; ++j)
       for (int64_t d = 0; d < 64; ++d) p.k[j * 64 + d] *= static_cast<float>(1 << j / 30);
     forward(p);
@@ -45,7 +45,7 @@ TEST_CASE("backward_tensor_cores: every step is right for large scores", "[shape
 
 TEST_CASE("backward_tensor_cores: every step gives the same bits again") {
   const auto step = EACH_STEP(steps);
-  const Problem p = normal_problem({.NH = 4, .NH_kv = 2, .Tq = 150, .Tk = 200, .HS = 64});
+  const Problem p = bf16_problem({.NH = 4, .NH_kv = 2, .Tq = 150, .Tk = 200, .HS = 64});
   if (is_too_large_here(step, p.shape)) return;
   std::vector<float> first;
   for (int run = 0; run < 3; ++run) {
@@ -65,7 +65,7 @@ TEST_CASE("backward_tensor_cores: every step gives the same bits again") {
 
 TEST_CASE("backward_tensor_cores: every step stays in its stream, and two launches share nothing") {
   const auto step = EACH_STEP(steps);
-  const Problem p = normal_problem({.Tq = 100, .Tk = 100, .HS = 64});
+  const Problem p = bf16_problem({.Tq = 100, .Tk = 100, .HS = 64});
   if (is_too_large_here(step, p.shape)) return;
   OnDevice on(p);
   const int64_t rows = static_cast<int64_t>(p.q.size());
@@ -86,7 +86,7 @@ TEST_CASE("backward_tensor_cores: every step asks for what its header says", "[c
            {.NH = 4, .NH_kv = 2, .Tq = 70, .Tk = 70, .HS = 128, .causal = false}}) {
     INFO(step.name << " " << text(shape));
     if (is_too_large_here(step, shape)) continue;
-    OnDevice on(normal_problem(shape));
+    OnDevice on(bf16_problem(shape));
     check_no_conflicts(check_asked_for(step, [&](auto run) {
       return run(shape, on.tensors(), workspace_in(on.memory), nullptr);
     }));
