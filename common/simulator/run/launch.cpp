@@ -67,7 +67,7 @@ class Pool {
       double seconds = 0;
       for (size_t i = 0; i < threads_.size(); ++i) {
         const double time = threads_.processor_time(i);
-        if (workers_[i]) watches_[i].look(*workers_[i], time);
+        watches_[i].look(*workers_[i], time);
         seconds = std::max(seconds, watches_[i].seconds(time));
       }
       if (!limit) limit = access_limit(kernel_name(grid.launch.address, grid.launch.kernel));
@@ -110,14 +110,13 @@ class Pool {
     busy_ = static_cast<int>(threads_.size());
     for (size_t i = 0; i < threads_.size(); ++i) {
       watches_[i].begin(threads_.processor_time(i));
-      if (workers_[i]) workers_[i]->go_on();
+      workers_[i]->go_on();
     }
   }
 
   uint64_t accesses() const {
     uint64_t sum = 0;
-    for (const Progress* worker : workers_)
-      if (worker) sum += worker->global;
+    for (size_t i = 0; i < threads_.size(); ++i) sum += workers_[i]->global;
     return sum;
   }
 
@@ -125,13 +124,12 @@ class Pool {
   void end_launch(const std::string& why) {
     launch_was_ended();
     const int64_t done = std::min<int64_t>(next_block_, blocks_) * cluster_blocks_;
-    for (Progress* worker : workers_)
-      if (worker)
-        worker->stop("  the launch is ended here: " + why + "\n  " + std::to_string(done) +
-                     " of its " + std::to_string(blocks_ * cluster_blocks_) +
-                     " blocks have begun\n"
-                     "  likely: a loop makes far more turns than it should: look at its bound and "
-                     "its step\n");
+    for (size_t i = 0; i < threads_.size(); ++i)
+      workers_[i]->stop("  the launch is ended here: " + why + "\n  " + std::to_string(done) +
+                        " of its " + std::to_string(blocks_ * cluster_blocks_) +
+                        " blocks have begun\n"
+                        "  likely: a loop makes far more turns than it should: look at its bound "
+                        "and its step\n");
   }
 
   ThreadPool::Work work_of(size_t number) {
@@ -199,7 +197,7 @@ class Pool {
   static constexpr size_t kMostWorkers = 16;
 
   std::mutex mutex_;
-  Progress* workers_[kMostWorkers] = {};  // null until its thread has begun
+  Progress* workers_[kMostWorkers] = {};
   SpinWatch watches_[kMostWorkers];
   const Grid* grid_ = nullptr;
   int64_t blocks_ = 0;          // or clusters, of

@@ -20,13 +20,14 @@ struct ThreadPool::State {
   std::mutex mutex;
   std::condition_variable wake, done;
   int64_t generation = 0;
-  size_t busy = 0;
+  size_t busy = 0;  // also with begin()
   bool stop = false;
 
   void live(size_t number) {
     const Work work = begin(number);
     int64_t seen = 0;
     std::unique_lock lock(mutex);
+    if (--busy == 0) done.notify_all();
     for (;;) {
       wake.wait(lock, [&] { return stop || generation != seen; });
       if (stop) return;
@@ -43,8 +44,13 @@ ThreadPool::ThreadPool(size_t most, std::function<Work(size_t)> begin)
     : state_(std::make_unique<State>()) {
   state_->begin = std::move(begin);
   const size_t cores = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, most);
+  state_->busy = cores;
   for (size_t i = 0; i < cores; ++i)
     state_->threads.emplace_back([state = state_.get(), i] { state->live(i); });
+  // A program that ends at once must not take from a thread what its begin() uses: what is made
+  // before the pool is there ends after it.
+  std::unique_lock lock(state_->mutex);
+  state_->done.wait(lock, [&] { return state_->busy == 0; });
 }
 
 ThreadPool::~ThreadPool() {

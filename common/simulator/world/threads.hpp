@@ -10,8 +10,8 @@ namespace simulator {
 class ThreadPool {
  public:
   using Work = std::function<void()>;
-  /// A thread for each core, up to `most`. Each calls begin(its number) once and keeps the work
-  /// that it gets until the pool ends.
+  /// A thread for each core, up to `most`. Each calls begin(its number) once, all before this
+  /// returns, and keeps the work that it gets until the pool ends.
   ThreadPool(size_t most, std::function<Work(size_t number)> begin);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
