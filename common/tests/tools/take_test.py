@@ -250,6 +250,21 @@ class Command(Scratch):
         for there in ("struct Base", "Base::Base() {", "static_assert(sizeof(Base)", "#define MADE(N)", "\nMADE(1)"):
             self.assertIn(there, text)
 
+    def test_a_template_for_a_type_of_another_header(self):
+        words = self.root / "common/kernel/words.cuh"
+        words.write_text(WORDS.replace("}  // namespace tutorial\n", "template <class T>\nint kind_of() {\n  return 0;\n}\n"
+                                       "template <class T>\nint call() {\n  return kind_of<T>();\n}\n"
+                                       "template <class T>\nint unused_of();\n}  // namespace tutorial\n"))
+        (self.root / "common/kernel/small.cuh").write_text(
+            '#pragma once\n#include "common/kernel/words.cuh"\nnamespace tutorial {\nstruct Small {};\n'
+            "template <>\ninline int kind_of<Small>() {\n  return 8;\n}\n"
+            "template <>\ninline int unused_of<Small>() {\n  return 9;\n}\n}\n")
+        (self.root / "01_a/step1_plain.cu").write_text(PLAIN.replace('"01_a.hpp"', '"01_a.hpp"\n#include "common/kernel/small.cuh"').replace(
+            "CHECK(0);", "CHECK(0);\n  call<Small>();"))
+        text = self.taken("01", "plain")
+        self.assertIn("inline int kind_of<Small>() {", text)
+        self.assertNotIn("unused_of", text)
+
     def test_the_step_of_a_part_needs_a_main(self):
         self.assertEqual(self.take("01/more", "other", "my.cu", status=2),
                          "learn take: there is no 01_a/more/take.cu, which would hold the main() for its steps\n")

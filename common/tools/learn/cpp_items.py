@@ -86,6 +86,9 @@ class Item:
     def is_template(self):
         return self.tokens[0].text == "template"
 
+    def is_specialisation(self):
+        return [token.text for token in self.tokens[:3]] == ["template", "<", ">"]
+
     def follows(self, other):
         """Does it stand right below that one, without a blank line?"""
         return self.namespace == other.namespace and self.start == other.start + len(other.text) + 1

@@ -140,8 +140,11 @@ class Slice:
                 self.keep(each, each.names)
 
     def settle(self):
-        """Brings what follows from the rest: static_assert and operators of what is kept, and using namespace."""
+        """Brings what follows from the rest: static_assert and operators of what is kept, using namespace, and what a
+        kept template becomes for a type of a header that is there."""
         for item in [item for path in self.files for item in self.file(path).items]:
+            if item.is_specialisation() and any(each.scope == item.scope and {*each.names} & {*item.names} for each in self.kept):
+                self.keep(item, item.names)
             if item in self.kept or item.kind not in ("static_assert", "operator", "using namespace"):
                 continue
             needed = [each for reference in references(item) for each in self.resolve(reference, item)]
