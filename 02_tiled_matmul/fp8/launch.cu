@@ -48,7 +48,7 @@ int64_t workspace_bytes(const Fp8Product& product, const e4m3* A, const e4m3* B)
 Aligned for_tma(const char* step, const Fp8Product& product, const e4m3* A, const e4m3* B,
                 Workspace workspace, cudaStream_t stream) {
   hopper::require_sm_90a(step);
-  const auto [M, N, K] = product;
+  const int64_t M = product.M, N = product.N, K = product.K;
   for (const int64_t size : {M, N, K})
     if (size >= MOST)
       throw Error(std::string(step) + " counts rows and columns in 32 bits, and there are " +
