@@ -15,9 +15,14 @@ tutorial_headers(mistakes_headers LIBRARIES tutorial_common OPTIONS ${tutorial_k
 
 # Adds `target`: the ladder's tests with the files ARGN of `ladder`, each by its path in the chapter, `root`, in place of
 # the originals. Only they are compiled, from copies in `folder`: the linker takes the tests' object files as they
-# are, and from the ladder's library only what these objects do not define.
+# are, and from the ladder's library only what these objects do not define. The tests' files come behind the changed
+# ones, so that an inline function of a header, or a list of steps, is the changed one for them, too. So does an object
+# file, a whole path among ARGN.
 function(tutorial_changed_program target ladder root folder)
-  add_executable(${target} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${ladder}_tests>)
+  add_executable(${target} EXCLUDE_FROM_ALL)
+  set(objects ${ARGN})
+  list(FILTER objects INCLUDE REGEX "\\.o$")
+  list(FILTER ARGN EXCLUDE REGEX "\\.o$")
   list(TRANSFORM ARGN PREPEND "${folder}/" OUTPUT_VARIABLE changed)
   foreach(source IN LISTS changed)
     if(source MATCHES "\\.cu$")
@@ -32,9 +37,10 @@ function(tutorial_changed_program target ladder root folder)
       target_sources(${target} PRIVATE "${source}")
     endif()
   endforeach()
-  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${folder}" OUTPUT_NAME tests)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${folder}" OUTPUT_NAME tests LINKER_LANGUAGE CXX)
   target_include_directories(${target} BEFORE PRIVATE "${folder}" "${root}")
-  target_link_libraries(${target} PRIVATE ${tutorial_fast_linker} $<TARGET_PROPERTY:${ladder}_tests,LINK_LIBRARIES>)
+  target_link_libraries(${target} PRIVATE $<TARGET_OBJECTS:${ladder}_tests> ${objects} ${tutorial_fast_linker}
+    $<TARGET_PROPERTY:${ladder}_tests,LINK_LIBRARIES>)
 endfunction()
 
 # The same of the mistake `name` of the file `list`, which mistakes.py writes into `folder`.

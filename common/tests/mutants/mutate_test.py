@@ -2,6 +2,7 @@
 """common/tools/mutants/mutate.py: what names a mutant, and what the end of a run says. (CI makes and judges some.)"""
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -36,6 +37,52 @@ class Names(unittest.TestCase):
     def test_another_line_or_seed_has_others(self):
         self.assertNotEqual(self.named(KERNEL.replace("i = a", "i = c"))[0], self.named(KERNEL)[0])
         self.assertFalse(set(self.named(KERNEL, seed=4)) & set(self.named(KERNEL)))
+
+
+class Changed(unittest.TestCase):
+    @staticmethod
+    def mutant(file):
+        path = mutate.project.ROOT / file
+        return mutate.Mutant({"name": "0", "file": str(path), "kind": "constant", "start": 0, "end": 0, "new": ""}, 3)
+
+    def test_the_program_changes_with_a_header_that_it_includes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mutant = self.mutant("06_flash_attention/tensor_cores/bf16_program.hpp")
+            mutant.apply(Path(folder))
+            self.assertEqual(mutant.program(), "tensor_cores/main.cpp")
+            text = (Path(folder) / mutant.program()).read_text()
+        self.assertRegex(text, r'\nint program_main\(int argc, char\*\* argv\)')
+        self.assertNotIn("int main(", text)
+
+    def test_and_not_with_a_file_of_its_library(self):
+        mutant = self.mutant("02_tiled_matmul/few_rows/asked.cpp")
+        self.assertEqual((mutant.touched(), mutant.program()), (["few_rows/asked.cpp"], ""))
+
+
+class Late(unittest.TestCase):
+    class Endless:
+        """A mutant whose tests begin a program, and wait for it."""
+
+        def __init__(self, folder):
+            self.program, self.script = Path(folder) / "program", Path(folder) / "tests"
+            self.script.write_text(f"#!/bin/sh\necho begun\nsleep 60 &\necho $! > {self.program}\nwait\n")
+            self.script.chmod(0o755)
+
+        def tests(self):
+            return self.script
+
+    def test_nothing_goes_on_after_its_time(self):
+        self.addCleanup(setattr, mutate, "SECONDS", mutate.SECONDS)
+        mutate.SECONDS = 1
+        with tempfile.TemporaryDirectory() as folder:
+            endless = self.Endless(folder)
+            self.assertEqual(mutate.run_tests(endless), ("late", "begun\n", ""))
+            status = Path(f"/proc/{endless.program.read_text().strip()}/stat")
+        for _ in range(100):  # killed, it may still wait for somebody to ask how it ended
+            if not status.exists() or status.read_text().split()[2] == "Z":
+                return
+            time.sleep(0.05)
+        self.fail("the program goes on")
 
 
 class Summary(unittest.TestCase):

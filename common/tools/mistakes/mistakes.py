@@ -41,6 +41,8 @@ class Problem(Exception):
 class Mistake:
     """An entry of a mistakes.txt."""
 
+    left_alone = project.NOT_IN_LIBRARY  # even where they include what changes
+
     def __init__(self, listed_in, name):
         self.listed_in, self.id = listed_in, name  # the name in brackets
         self.folder = listed_in.parent
@@ -125,7 +127,7 @@ class Mistake:
         touched = {os.path.relpath(self.file(), self.chapter)}
         includes = {}
         for source in sorted(self.folder.iterdir()):
-            if source.suffix in SOURCES and source.name not in project.NOT_IN_LIBRARY:
+            if source.suffix in SOURCES and source.name not in self.left_alone:
                 path = os.path.relpath(source, self.chapter)
                 names = re.findall(r'^#include "(.+)"', source.read_text(), re.M)
                 beside = [os.path.normpath(os.path.join(os.path.dirname(path), name)) for name in names]

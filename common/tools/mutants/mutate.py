@@ -2,7 +2,7 @@
 """Tests the tests: makes mutants, files with one small change each, and sees whether the tests fail.
 
 usage: ./learn mistakes --mutate COUNT [--seed SEED] [CHAPTER | PART]
-       ./learn mistakes --mutate COUNT --again
+       ./learn mistakes --mutate COUNT --again [--only NAME,NAME]
 
 A mutant is one operator, constant, index, condition, call, barrier, argument, operand or name that is another one, in a
 kernel, a launcher, a rule of the host, a reference or a bound (sites.js finds where). The seed names them: the same ones
@@ -15,8 +15,9 @@ hand.
 
 docs/results/mutants.csv is a record of a long run, with those judgements in its last column: "equal: why", "slower: why",
 "hole: what catches it now", or "open: what would". --again takes COUNT of those that the record says are caught, now or
-then, each day others, and fails if one survives.
+then, each day others, and fails if one survives; or those with these names, whatever it says of them.
 """
+import contextlib
 import csv
 import datetime
 import hashlib
@@ -25,6 +26,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -44,10 +46,13 @@ COLUMNS = ("seed", "name", "file", "line", "kind", "old", "new", "verdict", "che
 AT_ONCE = 16  # for each time that CMake is asked
 SECONDS = 400  # for the tests of a mutant: those of most parts take less than 60
 NEAR = 3  # lines
+GROUPS = set()  # of the tests that run: no key of the terminal reaches them
 
 
 class Mutant(mistakes.Mistake):
-    """A planted mistake that a program made."""
+    """A planted mistake that a program made. The program changes, too, where it includes what changes."""
+
+    left_alone = ("tests.cpp", "take.cu")
 
     def __init__(self, site, seed):
         super().__init__(Path(site["file"]).parent / "mistakes.txt", site["name"])
@@ -59,6 +64,16 @@ class Mutant(mistakes.Mistake):
 
     def changed_text(self):
         return self.text[:self.site["start"]] + self.site["new"] + self.text[self.site["end"]:]
+
+    def apply(self, folder):
+        super().apply(folder)
+        if program := self.program():
+            copy = folder / program  # as common/cmake/Tutorial.cmake has it in the tests
+            copy.write_text(f'extern "C" int program_main(int, char**);\n#line 1\n{copy.read_text()}'.replace("int main(", "int program_main("))
+
+    def program(self):
+        """main.cpp, if it changes."""
+        return next((path for path in self.touched() if Path(path).name == "main.cpp"), "")
 
     def target(self):
         return f"mutant_{self.id}"
@@ -113,10 +128,14 @@ def drawn(count, seed, ladders):
     return mutants
 
 
-def caught_before(count):
-    """Mutants that the record says are caught, each day others, as far as their lines are as they were."""
-    rows = [row for row in read(RECORD).values() if row["verdict"] == "caught" or row["judgement"].startswith("hole: ")]
-    rows = random.Random(datetime.date.today().toordinal()).sample(rows, min(count, len(rows)))
+def of_record(count, only):
+    """Mutants with these names; or some that the record says are caught, each day others. As far as their lines are as
+    they were."""
+    known = read(RECORD)
+    rows = [known[name] for name in only if name in known]
+    if not only:
+        rows = [row for row in known.values() if row["verdict"] == "caught" or row["judgement"].startswith("hole: ")]
+        rows = random.Random(datetime.date.today().toordinal()).sample(rows, min(count, len(rows)))
     mutants = {}
     for seed in {row["seed"] for row in rows}:
         files = {str(project.ROOT / row["file"]) for row in rows if row["seed"] == seed}
@@ -133,10 +152,10 @@ def build(some):
         folder = FOLDER / mutant.id
         mutant.apply(folder)
         ladder = os.path.relpath(mutant.folder, project.ROOT).replace("/", "_")
-        as_function = BUILD / os.path.relpath(mutant.folder, project.ROOT) / "program_main.o"  # the tests hold the program, too
-        lines += [f'tutorial_changed_program({mutant.target()} {ladder} "{mutant.chapter}" "{folder}" {" ".join(mutant.touched())})',
-                  f'target_sources({mutant.target()} PRIVATE "{as_function}")',
-                  f'set_source_files_properties("{as_function}" PROPERTIES GENERATED ON EXTERNAL_OBJECT ON)',
+        files = mutant.touched()
+        if not mutant.program():  # else the tests hold the program as it is
+            files.append(BUILD / os.path.relpath(mutant.folder, project.ROOT) / "program_main.o")
+        lines += [f'tutorial_changed_program({mutant.target()} {ladder} "{mutant.chapter}" "{folder}" {" ".join(map(str, files))})',
                   f'add_dependencies({mutant.target()} {ladder}_tests)']
     (FOLDER / "list.cmake").write_text("\n".join(lines) + "\n")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "cwd": project.ROOT}
@@ -146,14 +165,20 @@ def build(some):
 
 
 def run_tests(mutant, **more):
-    """The exit status, and what the tests wrote."""
+    """The exit status, and what the tests wrote. They are a process group: when their time is over it is ended with the
+    programs that they have begun."""
     environment = {**os.environ, "TUTORIAL_MUTANT": "1", **more}
-    try:
-        ran = subprocess.run([mutant.tests(), "--reporter", "compact", "--abort"], stdin=subprocess.DEVNULL, capture_output=True,
-                             text=True, errors="replace", timeout=SECONDS, env=environment)
-        return ran.returncode, ran.stdout, ran.stderr
-    except subprocess.TimeoutExpired as late:
-        return "late", *((said or b"").decode(errors="replace") for said in (late.stdout, late.stderr))
+    with subprocess.Popen([mutant.tests(), "--reporter", "compact", "--abort"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, errors="replace", env=environment, start_new_session=True) as tests:
+        GROUPS.add(tests.pid)
+        try:
+            out, err = tests.communicate(timeout=SECONDS)
+            return tests.returncode, out, err
+        except subprocess.TimeoutExpired:
+            os.killpg(tests.pid, signal.SIGKILL)
+            return "late", *tests.communicate()
+        finally:
+            GROUPS.discard(tests.pid)
 
 
 def judge(mutant):
@@ -201,16 +226,23 @@ def judge_all(mutants):
     """Yields the line of each, as its tests end. The next ones are built while the last of these still run."""
     running = set()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for first in range(0, len(mutants), AT_ONCE):
-            some = mutants[first:first + AT_ONCE]
-            build(some)
-            running |= {pool.submit(judge, mutant) for mutant in some}
-            is_last = first + AT_ONCE >= len(mutants)
-            while len(running) > (0 if is_last else 1):
-                ended, running = wait(running, return_when=FIRST_COMPLETED)
-                for row in (one.result() for one in ended):
-                    print(f"{row['name']} {row['verdict']:16} {row['check']:8} {row['named']:9} {row['file']}:{row['line']} {row['kind']}", flush=True)
-                    yield row
+        try:
+            for first in range(0, len(mutants), AT_ONCE):
+                some = mutants[first:first + AT_ONCE]
+                build(some)
+                running |= {pool.submit(judge, mutant) for mutant in some}
+                is_last = first + AT_ONCE >= len(mutants)
+                while len(running) > (0 if is_last else 1):
+                    ended, running = wait(running, return_when=FIRST_COMPLETED)
+                    for row in (one.result() for one in ended):
+                        print(f"{row['name']} {row['verdict']:16} {row['check']:8} {row['named']:9} {row['file']}:{row['line']} {row['kind']}", flush=True)
+                        yield row
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for group in list(GROUPS):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(group, signal.SIGKILL)
+            raise
     (FOLDER / "list.cmake").unlink(missing_ok=True)
 
 
@@ -234,16 +266,22 @@ def main():
     parser.add_argument("--mutate", dest="count", type=int, required=True, metavar="COUNT")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--only", default=[], type=lambda names: names.split(","), metavar="NAME,NAME")
     parser.add_argument("where", nargs="?", default="")
     chosen = parser.parse_args()
     if chosen.count < 1:
         project.die(f"--mutate takes how many mutants, one or more, and {chosen.count} is none")
+    if chosen.only and not chosen.again:
+        project.die("--only takes mutants of the record: give --again, too")
     if chosen.again and chosen.where:
         project.die("--again takes mutants from all chapters: leave out " + chosen.where)
     if not shutil.which("node") or not shutil.which("npm"):
         project.die("mutants are found by a parser for Node.js: install nodejs and npm")
     if chosen.again:
-        rows = list(judge_all(caught_before(chosen.count)))
+        mutants = of_record(chosen.count, chosen.only)
+        if lost := set(chosen.only) - {mutant.id for mutant in mutants}:
+            project.die("the record has no mutant with this name, or its line has changed: " + ", ".join(sorted(lost)))
+        rows = list(judge_all(mutants))
         print("\n".join(summary(rows)))
         sys.exit(any(row["verdict"] == "survived" for row in rows))
     ladders = [project.find_ladder(chosen.where)] if chosen.where else project.ladders()
