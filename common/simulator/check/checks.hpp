@@ -1,6 +1,7 @@
 // The checks of every access of a kernel: bounds, races, reads of what nobody wrote.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -118,6 +119,13 @@ class Checks {
   uint32_t run() const { return run_; }
   void cluster_arrived(int thread);
   void cluster_waited(int thread);
+  /// A lane waits for what its warp's others need not wait for, too.
+  void lane_waits(int thread);
+  /// All lanes of its warp go through what the thread goes through.
+  void lane_is_with_others(int thread);
+  /// One of a warp has arrived by an instruction that takes all its living lanes together: if it is
+  /// the last one, did they come together?
+  void lanes_arrived(int first, unsigned living, const void* instruction);
   /// Of shared memory of another block of the cluster.
   void remote_access(RunningBlock& owner, uintptr_t address, size_t bytes, AccessKind kind,
                      const void* instruction);
@@ -167,6 +175,8 @@ class Checks {
   size_t column(uint32_t thread) const {
     return thread < kUnits ? thread : left_.size() + thread - kUnits;
   }
+  /// When all lanes of the warp met last, by its clock.
+  uint32_t together(size_t warp) const { return std::max(full_clock_[warp], barrier_clock_[warp]); }
   void merge_knowledge(int warp, unsigned lanes);
   void merge_knowledge();
   void begin_unit_read(const Cell& cell, const Record& now, uintptr_t address);
@@ -227,6 +237,9 @@ class Checks {
   struct AtCluster {
     int arrivals = 0, waits = 0;
     uint32_t last = 0, before_last = 0;
+    // How often it waited by itself since its warp was together, at that time; at the arrival.
+    uint32_t together = 0;
+    int alone = 0, alone_at_arrival = 0;
   };
   std::vector<Checks*> cluster_;  // empty: of none
   std::vector<AtCluster> at_cluster_;

@@ -26,12 +26,54 @@ void Checks::join_cluster(const std::vector<Checks*>& blocks, uint32_t run) {
 void Checks::cluster_arrived(int thread) {
   AtCluster& self = at_cluster_[static_cast<size_t>(thread)];
   self.before_last = self.last;
-  self.last = ++clock_[static_cast<size_t>(thread) / 32];
+  const size_t warp = static_cast<size_t>(thread) / 32;
+  self.last = ++clock_[warp];
+  self.alone_at_arrival = self.together == together(warp) ? self.alone : 0;
   ++self.arrivals;
 }
 
 void Checks::cluster_waited(int thread) {
   ++at_cluster_[static_cast<size_t>(thread)].waits;
+  lane_is_with_others(thread);
+}
+
+void Checks::lane_waits(int thread) {
+  if (cluster_.empty()) return;
+  AtCluster& self = at_cluster_[static_cast<size_t>(thread)];
+  const uint32_t now = together(static_cast<size_t>(thread) / 32);
+  self.alone = self.together == now ? self.alone + 1 : 1;
+  self.together = now;
+}
+
+void Checks::lane_is_with_others(int thread) {
+  if (!cluster_.empty()) at_cluster_[static_cast<size_t>(thread)].alone = 0;
+}
+
+void Checks::lanes_arrived(int first, unsigned living, const void* instruction) {
+  const AtCluster* const lanes = &at_cluster_[static_cast<size_t>(first)];
+  int least = -1, most = -1;  // lanes
+  for (int lane = 0; lane < 32; ++lane) {
+    if (!(living >> lane & 1)) continue;
+    if (least < 0) least = most = lane;
+    if (lanes[lane].arrivals != lanes[least].arrivals) return;  // others are still to come
+    if (lanes[lane].alone_at_arrival < lanes[least].alone_at_arrival) least = lane;
+    if (lanes[lane].alone_at_arrival > lanes[most].alone_at_arrival) most = lane;
+  }
+  if (lanes[least].alone_at_arrival == lanes[most].alone_at_arrival) return;
+  const void* const at = static_cast<const char*>(instruction) - 1;
+  const auto waited = [&](int lane) {
+    const int times = lanes[lane].alone_at_arrival;
+    return running_.place(static_cast<uint32_t>(first + lane), block_) + " has waited " +
+           std::to_string(times) + (times == 1 ? " time" : " times");
+  };
+  count_finding({"barrier", 0, cudaErrorLaunchFailure, block_}, at, at, [&] {
+    return "barrier in " + std::string(running_.kernel()) + ", " + running_.block_text() +
+           "\n  lanes of a warp come apart to the barrier of the cluster  " +
+           source_line_with_text(at) + "\n  " + waited(most) +
+           " for what not all lanes wait for since they were together, and " + waited(least) +
+           "\n  likely: __syncwarp() is missing before this line, which is for whole warps: behind "
+           "a branch their lanes need not be together again\n";
+  });
 }
 
 bool Checks::ordered_by_cluster(const Record& before) const {

@@ -56,7 +56,7 @@ class Worker final : public RunningBlock {
   // ---- Of the cluster that the block is in; of none, it is the only one in its own (cluster.cpp).
   // `instruction`: where the call returns to.
   Cluster& cluster();
-  void cluster_arrive(const void* instruction);
+  void cluster_arrive(bool aligned, const void* instruction);
   void cluster_wait(const void* instruction);
   /// Ends the launch if the kernel's __cluster_dims__ says another size than the launch has.
   void require_cluster(dim3 size) const;

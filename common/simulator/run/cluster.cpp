@@ -100,7 +100,7 @@ Cluster& Worker::cluster() {
   return *cluster_;
 }
 
-void Worker::cluster_arrive(const void* instruction) {
+void Worker::cluster_arrive(bool aligned, const void* instruction) {
   Cluster& all = cluster();
   settle();
   Thread& self = threads_[current_];
@@ -109,6 +109,8 @@ void Worker::cluster_arrive(const void* instruction) {
                       "arrives at the barrier of the cluster a second time before it has waited");
   ++self.arrivals;
   if (checks) checks->cluster_arrived(current_);
+  if (checks && aligned)
+    checks->lanes_arrived(current_ / 32 * 32, living_lanes(current_ / 32 * 32), instruction);
   all.arrive(instruction);
 }
 
@@ -328,10 +330,10 @@ uint32_t cluster_rank() {
   worker.cluster();
   return static_cast<uint32_t>(worker.rank_in_cluster());
 }
-void cluster_arrive() {
+void cluster_arrive(bool aligned) {
   Worker& worker = worker_in_kernel();
   const SimulatorScope scope;
-  worker.cluster_arrive(__builtin_return_address(0));
+  worker.cluster_arrive(aligned, __builtin_return_address(0));
 }
 void cluster_wait() {
   Worker& worker = worker_in_kernel();

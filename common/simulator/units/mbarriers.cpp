@@ -184,6 +184,7 @@ void Mbarriers::complete(Mbarrier& barrier) {
 
 void Mbarriers::wait(uint64_t* at, uint32_t parity, const void* instruction) {
   Mbarrier& barrier = find(reinterpret_cast<uintptr_t>(at), "barrier_wait()", instruction);
+  if (running_.checks) running_.checks->lane_waits(running_.current());
   if (parity > 1)
     refuse(running_, "barrier", instruction,
            "  barrier_wait() takes the parity of a phase, 0 or 1, and not " +

@@ -227,6 +227,7 @@ void TileCopies::commit() {
 }
 
 void TileCopies::wait(int pending, bool only_read) {
+  if (running_.checks) running_.checks->lane_waits(running_.current());
   Thread& self = running();
   const size_t left = static_cast<size_t>(pending);
   for (size_t group = 0; group + left < self.groups.size(); ++group)

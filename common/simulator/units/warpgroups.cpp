@@ -432,7 +432,10 @@ void NamedBarriers::come(int number, int threads, bool waits, const void* instru
                std::to_string(barrier.wanted) + "\n");
   barrier.wanted = threads;
   const int me = running_.current();
-  if (running_.checks) running_.checks->release(me, barrier.knows);
+  if (running_.checks) {
+    running_.checks->release(me, barrier.knows);
+    running_.checks->lane_is_with_others(me);
+  }
   if (++barrier.come < threads) {
     if (!waits) return;
     AtNamedBarrier waiting(*this, number);

@@ -114,7 +114,9 @@ __forceinline__ void bar_arrive(int barrier, int threads) {
   simulator::named_barrier(barrier, threads, false);
 }
 
-using simulator::cluster_arrive;
+__forceinline__ void cluster_arrive() {
+  simulator::cluster_arrive(/*aligned=*/true);  // barrier.cluster.arrive.aligned
+}
 using simulator::cluster_map;
 using simulator::cluster_rank;
 using simulator::cluster_size;

@@ -13,8 +13,8 @@ uint3 cluster_index();      // of the block in its cluster
 uint32_t cluster_rank();
 uint32_t cluster_size();
 
-/// The cluster's barrier, in two halves.
-void cluster_arrive();
+/// The cluster's barrier, in two halves. `aligned`: all lanes of a warp arrive together.
+void cluster_arrive(bool aligned = false);
 void cluster_wait();
 
 /// Where the same variable of shared memory lies in another block; and whose an address is.

@@ -65,6 +65,7 @@ __global__ void multicast(const __grid_constant__ CUtensorMap map, float* out) {
   }
   barrier_wait(full, 0);
   out[blockIdx.x * 32 + threadIdx.x] = row[threadIdx.x];
+  __syncwarp();  // lane 0 had other work
   cluster_sync();
 }
 

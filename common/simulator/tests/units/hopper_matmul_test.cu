@@ -106,6 +106,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       tma_wait<0>();
     }
   }
+  __syncwarp();                     // some lanes had other work
   if (CLUSTER > 1) cluster_sync();  // a neighbour may still arrive at this block's barriers
 }
 

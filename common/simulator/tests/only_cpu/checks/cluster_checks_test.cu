@@ -2,6 +2,7 @@
 // order, out of bounds; barriers of the cluster that never let go.
 #include <cooperative_groups.h>
 
+#include "common/kernel/barrier.cuh"
 #include "common/kernel/cluster.cuh"
 #include "common/simulator/tests/only_cpu/outcome.hpp"
 
@@ -131,6 +132,26 @@ __global__ void arrives_twice() {
 }
 __global__ void waits_only() {
   cluster_wait();
+}
+
+/// In each warp some lanes wait for more than the others, or all for the same.
+enum class Alone { nobody, together_again, one, one_more_often };
+constexpr int kApart = __LINE__ + 15;
+template <Alone ALONE>
+__global__ void lanes_come_apart() {
+  __shared__ Barrier open;
+  if (threadIdx.x == 0) {
+    barrier_init(open, 1);
+    barrier_init_fence();
+  }
+  cluster_sync();  // a branch without waiting
+  if (threadIdx.x == 0) barrier_arrive(open);
+  const bool waits = ALONE == Alone::one ? threadIdx.x % 32 == 5 : true;
+  if (ALONE != Alone::nobody && waits) barrier_wait(open, 0);
+  if (ALONE == Alone::one_more_often && threadIdx.x % 32 == 5) barrier_wait(open, 0);
+  if (ALONE == Alone::together_again && threadIdx.x % 32 == 5) barrier_wait(open, 0);
+  if (ALONE == Alone::together_again) __syncwarp();
+  cluster_sync();
 }
 
 constexpr int kSync = __LINE__ + 3;
@@ -263,6 +284,29 @@ TEST_CASE("clusters: arrivals and waits come in turns", "[cluster]") {
   CHECK_THAT(twice.report, ContainsSubstring("a second time before it has waited"));
   const Outcome never = in_clusters(waits_only, 2, 2, 32, 0);
   CHECK_THAT(never.report, ContainsSubstring("has not arrived at it"));
+}
+
+TEST_CASE("clusters: the lanes of a warp arrive together", "[cluster]") {
+  const Restored restored;
+  for (const uint64_t order : {0, 1, 2}) {
+    simulator::set_thread_order(order);
+    CHECK(in_clusters(lanes_come_apart<Alone::nobody>, 2, 2, 64, 0).error == cudaSuccess);
+    CHECK(in_clusters(lanes_come_apart<Alone::together_again>, 2, 2, 64, 0).error == cudaSuccess);
+    using Apart = std::tuple<void (*)(), std::string, std::string>;
+    for (const auto& [kernel, most, least] :
+         {Apart{lanes_come_apart<Alone::one>, "1 time", "0 times"},
+          Apart{lanes_come_apart<Alone::one_more_often>, "2 times", "1 time"}}) {
+      const Outcome outcome = in_clusters(kernel, 2, 2, 64, 0);
+      CHECK(outcome.error == cudaErrorLaunchFailure);
+      CHECK_THAT(outcome.report, ContainsSubstring("barrier in lanes_come_apart<"));
+      CHECK_THAT(outcome.report,
+                 ContainsSubstring("lanes of a warp come apart to the barrier of the cluster  " +
+                                   line(kApart)));
+      CHECK_THAT(outcome.report, ContainsSubstring(",0) has waited " + most + " for what"));
+      CHECK_THAT(outcome.report, ContainsSubstring(",0) has waited " + least + "\n"));
+      CHECK_THAT(outcome.report, ContainsSubstring("__syncwarp() is missing before this line"));
+    }
+  }
 }
 
 TEST_CASE("clusters: the barrier does not wait for threads that have left", "[cluster]") {
