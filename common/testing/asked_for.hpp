@@ -33,6 +33,9 @@ auto check_asked_for(const AnyStep& step, const Call& call, Allowance loads = {}
       call(step.asked), [&] { call(step.launch); }, loads, stores);
 }
 
+/// What all kernels loaded beyond the formula, in bytes.
+int64_t loads_beyond(const std::vector<Asked>& asked, const Counts& counts);
+
 /// What a step or its page promises: no request to shared memory takes a pass more because lanes
 /// want different words of one bank.
 void check_no_conflicts(const Counts& counts);
