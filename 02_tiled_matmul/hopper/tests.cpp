@@ -67,8 +67,12 @@ TEST_CASE("hopper: every step gives NaN for 0 times infinity, and infinity for o
 // multiple of four tiles, so that the second tile of C begins with another stage than the first.
 TEST_CASE("hopper: every step is right with several tiles a block") {
   const auto step = EACH_STEP(steps);
-  const FewMultiprocessors few(6);
-  check_step(step, {776, 776, 264});
+  {
+    const FewMultiprocessors few(6);
+    check_step(step, {776, 776, 264});
+  }
+  const FewMultiprocessors two(2);
+  check_step(step, {264, 264, 200});  // K is as long as a ring of four stages
 }
 
 TEST_CASE("hopper: every step is right on both sides of the borders of its rules", "[shapes]") {

@@ -135,8 +135,8 @@ std::function<Comparison(const Launched&)> check_of(const ProductOptions& option
   for (size_t first = 0, end = 0; first < rows.size(); first = end) {
     const int64_t number = rows[first] / M;
     std::vector<int64_t> own;
-    for (; end < rows.size() && rows[end] / M == number; ++end)
-      own.push_back((rows[end] + number) % M);
+    do own.push_back((rows[end] + number) % M);
+    while (++end < rows.size() && rows[end] / M == number);
     const Expected some = reference(A, turned(B, K, N, 0, number), N, K, own);
     want.value.insert(want.value.end(), some.value.begin(), some.value.end());
     want.bound.insert(want.bound.end(), some.bound.begin(), some.bound.end());

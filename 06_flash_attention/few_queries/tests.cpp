@@ -30,7 +30,9 @@ TEST_CASE("few queries: every step is right for every shape", "[shapes]") {
            {.NH = 4, .NH_kv = 1, .Tq = 4, .Tk = 129, .HS = 128},           // 16 rows
            {.NH = 4, .NH_kv = 1, .Tq = 16, .Tk = 400, .HS = 128},          // 64 rows
            {.NH = 3, .NH_kv = 1, .Tq = 7, .Tk = 131, .HS = 72, .causal = false},
-           {.NH = 5, .NH_kv = 1, .Tq = 30, .Tk = 70, .HS = 24},     // three tiles of rows
+           {.NH = 5, .NH_kv = 1, .Tq = 30, .Tk = 70, .HS = 24},  // three tiles of rows
+           // … whose rows of the next head see a tile of keys less than those before
+           {.NH = 5, .NH_kv = 1, .Tq = 30, .Tk = 155, .HS = 24},
            {.NH = 2, .NH_kv = 1, .Tq = 90, .Tk = 40, .HS = 104},    // some of them without keys
            {.NH = 2, .NH_kv = 1, .Tq = 3, .Tk = 200, .HS = 256},    // short tiles
            {.NH = 2, .NH_kv = 1, .Tq = 20, .Tk = 150, .HS = 136}})  // … of 64 rows

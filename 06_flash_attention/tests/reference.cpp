@@ -7,6 +7,12 @@
 namespace tutorial::flash_attention {
 namespace {
 
+TEST_CASE("a token's row lies where its tensor's strides say") {
+  constexpr Strides far = {.batch = 1000, .head = 100, .token = 7};
+  CHECK(far.at(0, 0, 0) == 0);
+  CHECK(far.at(2, 3, 5) == 2335);
+}
+
 TEST_CASE("the reference is right where attention is known") {
   SECTION("equal scores: the mean of the values, and lse = log of their number") {
     for (Attention shape : std::vector<Attention>{{.Tq = 3, .Tk = 5, .HS = 2, .causal = false},

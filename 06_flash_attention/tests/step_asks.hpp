@@ -38,8 +38,8 @@ Counts check_step_asks(const Step<Launcher>& step, const Attention& shape) {
 template <class Launcher>
 void check_step_asks(const Step<Launcher>& step, bool without_conflicts = false) {
   for (Attention a : std::vector<Attention>{
-           {.Tq = 64, .Tk = 64, .HS = 64, .causal = false},
-           {.Tq = 150, .Tk = 140, .HS = 20},
+           {.Tq = 128, .Tk = 64, .HS = 64, .causal = false},  // whole tiles of 32, 64 and 128,
+           {.Tq = 129, .Tk = 119, .HS = 20},                  // and one query more
            {.B = 2, .NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = 33, .causal = false},
            {.NH = 2, .Tq = 35, .Tk = 70, .HS = 32},
            {.Tq = 20, .Tk = 140, .HS = 100}}) {

@@ -6,7 +6,6 @@
 
 #include "common/testing/program_run.hpp"
 #include "hopper/hopper.hpp"
-#include "tensor_cores/bf16_product.hpp"
 
 namespace tutorial::tiled_matmul::hopper {
 namespace {
@@ -163,31 +162,6 @@ TEST_CASE("hopper: TMA takes what its maps can name") {
         {.M = std::min(M, MOST - 8), .N = std::min(N, MOST - 8), .K = std::min(K, MOST - 8)},
         aligned, aligned, C));
   }
-}
-
-// Each matrix of a batch is the first one turned: A's rows by one more, B's columns.
-TEST_CASE("hopper: the program's matrices of a batch are different ones") {
-  const auto numbers = [](int64_t count) {
-    std::vector<bf16> X;
-    for (int64_t i = 0; i < count; ++i) X.push_back(bf16(static_cast<float>(i + 1)));
-    return X;
-  };
-  const Bf16Product product = {.M = 3, .N = 4, .K = 2, .batch = 3};
-  const std::vector<bf16> A = numbers(6), B = numbers(8);
-  const std::vector<bf16> all_a = tensor_cores::laid_out_a(product, A),
-                          all_b = tensor_cores::laid_out_b(product, B);
-  REQUIRE(all_a.size() == 18);
-  REQUIRE(all_b.size() == 24);
-  int wrong = 0;
-  for (int i = 0; i < 3; ++i)
-    for (int k = 0; k < 2; ++k) {
-      for (int row = 0; row < 3; ++row)
-        wrong += float(all_a[i * 6 + row * 2 + k]) != float(A[(row + i) % 3 * 2 + k]);
-      for (int col = 0; col < 4; ++col)
-        wrong += float(all_b[i * 8 + k * 4 + col]) != float(B[k * 4 + (col + i) % 4]);
-    }
-  CHECK(wrong == 0);
-  CHECK(tensor_cores::laid_out_b({.M = 3, .N = 0, .K = 2, .batch = 3}, {}).empty());
 }
 
 TEST_CASE("hopper: the program takes layouts, gaps and batches", "[program]") {

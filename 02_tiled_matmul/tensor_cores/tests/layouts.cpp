@@ -4,6 +4,9 @@
 
 #include <catch2/matchers/catch_matchers_exception.hpp>
 
+#include "common/testing/program_run.hpp"
+#include "tensor_cores/bf16_product.hpp"
+
 namespace tutorial::tiled_matmul::tensor_cores {
 namespace {
 
@@ -96,6 +99,46 @@ TEST_CASE("tensor cores: layouts asks for what its header says", "[counts]") {
         step, {.M = 65, .N = 131, .K = 71, .b_transposed = transposed, .lda = 72, .ldb = 136});
     const FewMultiprocessors one(1);
     check_layout_asks(step, {.M = 65, .N = 500, .K = 64, .b_transposed = transposed});
+  }
+}
+
+// Each matrix of a batch is the first one turned: A's rows by one more, B's columns.
+TEST_CASE("tensor cores: the program's matrices of a batch are different ones") {
+  const auto numbers = [](int64_t count) {
+    std::vector<bf16> X;
+    for (int64_t i = 0; i < count; ++i) X.push_back(bf16(static_cast<float>(i + 1)));
+    return X;
+  };
+  const Bf16Product product = {.M = 3, .N = 4, .K = 2, .batch = 3};
+  const std::vector<bf16> A = numbers(6), B = numbers(8);
+  const std::vector<bf16> all_a = laid_out_a(product, A), all_b = laid_out_b(product, B);
+  REQUIRE(all_a.size() == 18);
+  REQUIRE(all_b.size() == 24);
+  int wrong = 0;
+  for (int i = 0; i < 3; ++i)
+    for (int k = 0; k < 2; ++k) {
+      for (int row = 0; row < 3; ++row)
+        wrong += float(all_a[i * 6 + row * 2 + k]) != float(A[(row + i) % 3 * 2 + k]);
+      for (int col = 0; col < 4; ++col)
+        wrong += float(all_b[i * 8 + k * 4 + col]) != float(B[k * 4 + (col + i) % 4]);
+    }
+  CHECK(wrong == 0);
+  CHECK(laid_out_b({.M = 3, .N = 0, .K = 2, .batch = 3}, {}).empty());
+}
+
+TEST_CASE("tensor cores: the program compares products of one row", "[program]") {
+  runnable(steps);
+  check_all_right(
+      run_program({"--m", "1", "--n", "8", "--k", "8", "--batch", "3", "--kernel", "layouts"}),
+      {"layouts"}, {.flop = 3 * 128, .bytes = 3 * (2 * (8 + 64) + 4 * 8)});
+}
+
+TEST_CASE("tensor cores: the program asks a step about nothing of the type of its C") {
+  for (const bool is_c_bf16 : {false, true}) {
+    const ProductOptions options = {.product = {3, 4, 5}, .is_c_bf16 = is_c_bf16};
+    CHECK(std::holds_alternative<bf16*>(options.no_output()) == is_c_bf16);
+    const Bf16Product none = options.no_elements();
+    CHECK((none.M == 0 && none.N == 0 && none.K == 0));
   }
 }
 

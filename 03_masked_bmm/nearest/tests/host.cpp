@@ -55,7 +55,7 @@ TEST_CASE("nearest: the kernels ask for what their headers say", "[counts]") {
   if (is_too_large_here(step)) return;
   for (const int64_t blocks : {132, 2}) {
     const SmallGrid grid(blocks, 1);
-    for (Search s : std::vector<Search>{{20, 300, 16}, {129, 257, 9}, {3, 530, 7}}) {
+    for (Search s : std::vector<Search>{{128, 300, 16}, {129, 257, 9}, {3, 530, 7}}) {
       if (step.features & MANY) s.k = 3;
       if ((step.features & DISTANCE) == 0) s.measure = Measure::product;
       if (!is_in_sample(step.name)) continue;

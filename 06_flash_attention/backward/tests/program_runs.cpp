@@ -1,7 +1,9 @@
 // The program's part backward: what it computes, says and finds.
-#include "backward/backward.hpp"
+#include "any_shape/any_shape.hpp"
+#include "backward/backward_program.hpp"
+#include "backward/tests/problems.hpp"
+#include "common/kernel/error.hpp"
 #include "common/testing/program_run.hpp"
-#include "common/testing/testing.hpp"
 
 namespace tutorial::flash_attention::backward {
 namespace {
@@ -30,6 +32,33 @@ TEST_CASE("backward: the program checks every step, and says what each keeps", "
       ContainsSubstring(
           "unfused 2.30 kB for p and ds (8·B·NH·Tq·Tk), stored_ds 1.15 kB for ds; all steps 96 B "
           "for D (4·B·NH·Tq), five_products 768 B for parts of dq, bounded_parts 768 B"));
+}
+
+TEST_CASE("backward: the program's forward pass takes heads that q_outer does not") {
+  const SmallSharedMemory small(48 * 1024);
+  const Problem p = normal_problem({.NH = 2, .NH_kv = 1, .Tq = 5, .Tk = 7, .HS = 128});
+  const DeviceBuffer<float> q(p.q), k(p.k), v(p.v);
+  DeviceBuffer<float> out(p.shape.rows() * p.shape.HS), lse(p.shape.rows());
+  DeviceBuffer<std::byte> memory(any_shape::workspace_bytes(p.shape));
+  CHECK_THROWS_AS(
+      q_outer_on(p.shape, q.data(), k.data(), v.data(), out.data(), lse.data(), nullptr),
+      DeviceTooSmall);
+  forward_pass(p.shape, q.data(), k.data(), v.data(), out.data(), lse.data(), workspace_in(memory),
+               nullptr);
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const flash_attention::Reference want =
+      flash_attention::reference(p.shape, p.q, p.k, p.v, all_rows(p.shape.rows()));
+  CHECK(compare(out.to_host(), want.out, {.name = "out", .batch = 2, .rows = 5, .cols = 128}).ok);
+  CHECK(compare(lse.to_host(), want.lse, {.name = "lse", .batch = 2, .rows = 5}).ok);
+}
+
+// Of a head size of 1 each tensor has a number a row, as lse and D do: q, k, v, out and dout, dq,
+// dk and dv are ten with these.
+TEST_CASE("backward: the program says how much memory it needs", "[program]") {
+  const ProgramRun run = run_program(
+      {"--heads", "1000000000", "--seq", "1000", "--head-dim", "1", "--kernel", "fused"});
+  CHECK(run.status == 2);
+  CHECK_THAT(run.err, ContainsSubstring("this problem needs 40.0 TB of global memory"));
 }
 
 TEST_CASE("backward: the program takes problems of nothing", "[program]") {
