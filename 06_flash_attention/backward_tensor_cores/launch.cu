@@ -4,6 +4,7 @@
 #include "backward_tensor_cores/launch.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "common/kernel/check.hpp"
@@ -17,6 +18,7 @@ namespace tutorial::flash_attention::backward_tensor_cores {
 namespace {
 
 constexpr int WARPS = 8;
+constexpr int64_t LARGEST_HEAD_SIZE = 128;
 
 __global__ void __launch_bounds__(WARPS* WARP)
     row_dots_kernel(const bf16* __restrict__ dout, const bf16* __restrict__ out,
@@ -34,7 +36,12 @@ __global__ void __launch_bounds__(WARPS* WARP)
 }  // namespace
 
 void require_supported(const Attention& shape, const char* step, const Tensors& at) {
-  tensor_cores::require_head_size(shape, step, 128);
+  tensor_cores::require_head_size(shape, step, std::numeric_limits<int64_t>::max());
+  if (shape.HS > LARGEST_HEAD_SIZE)
+    throw Error("head size " + std::to_string(shape.HS) + " is too large for " + step +
+                ", which keeps its sums in registers and takes at most " +
+                std::to_string(LARGEST_HEAD_SIZE) +
+                "; take ./learn run 06/backward --kernel unfused, in fp32.");
   if (!tensor_cores::all_aligned(at.q, at.k, at.v, at.out) ||
       !tensor_cores::all_aligned(at.dout, at.dq, at.dk, at.dv))
     throw Error(std::string(step) +

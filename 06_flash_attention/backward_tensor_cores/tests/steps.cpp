@@ -100,6 +100,7 @@ TEST_CASE("backward_tensor_cores: what no step takes is refused in a sentence") 
   };
   CHECK_THROWS_WITH(launch({.HS = 12}, {}), ContainsSubstring("multiple of 8"));
   CHECK_THROWS_WITH(launch({.HS = 136}, {}), ContainsSubstring("too large"));
+  CHECK_THROWS_WITH(launch({.HS = 264}, {}), ContainsSubstring("06/backward --kernel unfused"));
   Tensors odd = {};
   odd.dk = reinterpret_cast<bf16*>(uintptr_t{8});
   CHECK_THROWS_WITH(launch({.HS = 16}, odd), ContainsSubstring("multiple of 16 bytes"));
