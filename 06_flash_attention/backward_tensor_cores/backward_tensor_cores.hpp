@@ -3,7 +3,8 @@
 //
 // Formulas, shapes and masks are those of part backward (backward/backward.hpp). q, k, v, out, dout
 // and the gradients are bf16, lse is float32, as part tensor_cores' forward pass leaves it. The
-// head size is a multiple of 8 up to 128, and all tensors begin at multiples of 16 bytes.
+// head size is at most 256; step any_shape takes all of them, at any address that a bf16* can have,
+// and the others multiples of 8 up to 128 in tensors that begin at multiples of 16 bytes.
 //
 // What is rounded: sums are float32; p is rounded to bf16 before it is multiplied by dout, ds
 // before it is multiplied by q and k, and the gradients at the end. The result has the same bits on
@@ -37,16 +38,16 @@ inline constexpr const char* after = "tensor_cores/one_barrier";
 // ---- the steps
 
 /// Writes dq, dk and dv, in the stream. Waits for nothing. Throws Error, before any launch and
-/// where nothing is to do too: when the shape is invalid; when its head size is not a multiple of 8
-/// up to 128; before compute capability 8.0; when a tensor does not begin at a multiple of 16
-/// bytes; and where the workspace is smaller than workspace_bytes() says.
+/// where nothing is to do too: when the shape is invalid; when the step does not take its head size
+/// or an address (above); before compute capability 8.0; and where the workspace is smaller than
+/// workspace_bytes() says.
 using Launcher = void(const Attention& shape, const Tensors& at, Workspace workspace,
                       cudaStream_t stream);
 
-Launcher seven_products;
+Launcher seven_products, any_shape;
 
-/// The kernels of all steps.
-Asks<Launcher> kernels_ask;
+/// The kernels of step 1; and of step 2, where they are not those of step 1.
+Asks<Launcher> kernels_ask, any_kernels_ask;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "seven_products",
@@ -54,7 +55,15 @@ inline const std::vector<Step<Launcher>> steps = {
      .asked = kernels_ask,
      .idea = "a block has keys, or queries, and the forward pass's two products do all seven",
      .needs = "sm_80"},
+    {.name = "any_shape",
+     .launch = any_shape,
+     .asked = any_kernels_ask,
+     .idea = "head sizes up to 256, of which dv and dk take a walk each; rows at any address",
+     .needs = "sm_80"},
 };
+
+/// The largest head size that a step takes.
+inline constexpr int64_t LARGEST_HEAD_SIZE = 256;
 
 /// Rows of a block, and of a tile that it walks over.
 inline constexpr int OWN_ROWS = 128, OTHER_ROWS = 64;

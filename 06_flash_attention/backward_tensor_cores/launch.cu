@@ -4,7 +4,6 @@
 #include "backward_tensor_cores/launch.hpp"
 
 #include <cstdint>
-#include <limits>
 #include <string>
 
 #include "common/kernel/check.hpp"
@@ -18,7 +17,7 @@ namespace tutorial::flash_attention::backward_tensor_cores {
 namespace {
 
 constexpr int WARPS = 8;
-constexpr int64_t LARGEST_HEAD_SIZE = 128;
+constexpr int CHUNK = 8;  // numbers of 16 bytes
 
 __global__ void __launch_bounds__(WARPS* WARP)
     row_dots_kernel(const bf16* __restrict__ dout, const bf16* __restrict__ out,
@@ -35,18 +34,31 @@ __global__ void __launch_bounds__(WARPS* WARP)
 
 }  // namespace
 
-void require_supported(const Attention& shape, const char* step, const Tensors& at) {
-  tensor_cores::require_head_size(shape, step, std::numeric_limits<int64_t>::max());
-  if (shape.HS > LARGEST_HEAD_SIZE)
+void require_head_size(const Attention& shape, const char* step, int64_t largest) {
+  tensor_cores::require_bf16(shape, step);
+  if (shape.HS > largest)
     throw Error("head size " + std::to_string(shape.HS) + " is too large for " + step +
-                ", which keeps its sums in registers and takes at most " +
-                std::to_string(LARGEST_HEAD_SIZE) +
-                "; take ./learn run 06/backward --kernel unfused, in fp32.");
-  if (!tensor_cores::all_aligned(at.q, at.k, at.v, at.out) ||
-      !tensor_cores::all_aligned(at.dout, at.dq, at.dk, at.dv))
+                ", which keeps its sums in registers and takes at most " + std::to_string(largest) +
+                (shape.HS <= LARGEST_HEAD_SIZE
+                     ? "; take --kernel any_shape."
+                     : "; take ./learn run 06/backward --kernel unfused, in fp32."));
+}
+
+bool rows_are_aligned(const Attention& shape, const Tensors& at) {
+  return shape.HS % CHUNK == 0 && tensor_cores::all_aligned(at.q, at.k, at.v, at.out) &&
+         tensor_cores::all_aligned(at.dout, at.dq, at.dk, at.dv);
+}
+
+void require_supported(const Attention& shape, const char* step, const Tensors& at) {
+  require_head_size(shape, step, 128);
+  if (shape.HS % CHUNK != 0)
+    throw Error("head size " + std::to_string(shape.HS) +
+                " is no multiple of 8, so rows of bf16 are no multiple of 16 bytes; take --kernel "
+                "any_shape.");
+  if (!rows_are_aligned(shape, at))
     throw Error(std::string(step) +
                 " copies 16 bytes at a time, and a tensor does not begin at a multiple of 16 "
-                "bytes; copy it to one that does.");
+                "bytes; take --kernel any_shape.");
 }
 
 void row_dots(const Attention& shape, const Tensors& at, float* D, cudaStream_t stream) {

@@ -5,7 +5,14 @@
 
 namespace tutorial::flash_attention::backward_tensor_cores {
 
-/// Throws Error for what no step takes.
+/// Throws Error when the shape is invalid, or its head size above `largest`; and before compute
+/// capability 8.0.
+void require_head_size(const Attention& shape, const char* step, int64_t largest);
+
+/// Do all rows begin at multiples of 16 bytes?
+bool rows_are_aligned(const Attention& shape, const Tensors& at);
+
+/// Throws Error for what any_shape alone takes, or no step.
 void require_supported(const Attention& shape, const char* step, const Tensors& at);
 
 /// D_i = dout_i·out_i for all rows, in float32.

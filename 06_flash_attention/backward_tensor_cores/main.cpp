@@ -56,12 +56,22 @@ int main(int argc, char** argv) try {
   DeviceBuffer<bf16> out(shape.rows() * shape.HS);
   DeviceBuffer<float> lse(shape.rows());
   DeviceBuffer<std::byte> memory(bytes);
-  table.watch("the forward pass", [&] {
-    tensor_cores::head_sizes(shape, q.data(), k.data(), v.data(), out.data(), lse.data(), nullptr);
-  });
   const auto wide = [](const DeviceBuffer<bf16>& x) { return widened<bf16>(x.to_host()); };
   const std::vector<float> host_q = wide(q), host_k = wide(k), host_v = wide(v),
-                           host_out = wide(out), host_dout = wide(dout), host_lse = lse.to_host();
+                           host_dout = wide(dout);
+  table.watch("the forward pass", [&] {
+    if (shape.HS % 8 == 0)
+      return tensor_cores::head_sizes(shape, q.data(), k.data(), v.data(), out.data(), lse.data(),
+                                      nullptr);
+    // Rows of other lengths no forward pass in bf16 takes.
+    const DeviceBuffer<float> wide_q(host_q), wide_k(host_k), wide_v(host_v);
+    DeviceBuffer<float> wide_out(shape.rows() * shape.HS);
+    DeviceBuffer<std::byte> scratch(any_shape::workspace_bytes(shape));
+    backward::forward_pass(shape, wide_q.data(), wide_k.data(), wide_v.data(), wide_out.data(),
+                           lse.data(), workspace_in(scratch), nullptr);
+    out.from_host(narrowed<bf16>(wide_out.to_host()));
+  });
+  const std::vector<float> host_out = wide(out), host_lse = lse.to_host();
   const backward::Wanted want =
       backward::wanted(shape, {host_q, host_k, host_v, host_out, host_dout, host_lse},
                        options.seed(), backward::Precision::bf16);

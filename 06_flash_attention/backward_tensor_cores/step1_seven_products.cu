@@ -71,27 +71,10 @@ __global__ void __launch_bounds__(THREADS, 1)
   const int warp_row = threadIdx.x / WARP * 16;
   const int64_t first = block.i0 + warp_row;
   const int whole = static_cast<int>(shape.visible_keys(first) / OTHER_ROWS);
-  float log2_sum[2], D_of_row[2];
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const int64_t i = first + threadIdx.x % WARP / 4 + 8 * h;
-    log2_sum[h] = i < Tq ? log2_of_sum(at.lse[block.head * Tq + i]) : INFINITY;
-    D_of_row[h] = i < Tq ? at.D[block.head * Tq + i] : 0.0f;
-  }
+  const QueryPair of(shape, at, block.head, first);
   Rows16<D> dq[1];
-  for_each_tile<Tile>(tiles, begin_copy, [&](int n) {
-    float P[1][OTHER_ROWS / 8][4] = {}, dS[1][OTHER_ROWS / 8][4] = {};
-    multiply_keys<Tile>(P, memory.x + warp_row * D, memory.y(n));
-    multiply_keys<Tile>(dS, memory.x2 + warp_row * D, memory.y2(n));
-    if (n >= whole) hide_masked(P[0], shape, first, int64_t{n} * OTHER_ROWS);
-#pragma unroll
-    for (int i = 0; i < OTHER_ROWS / 8; ++i)
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        dS[0][i][e] = exp2_approx(fmaf(P[0][i][e], scale, -log2_sum[e / 2])) *
-                      (dS[0][i][e] - D_of_row[e / 2]);
-    multiply_values<Tile>(dq, dS, memory.y(n));
-  });
+  for_each_tile<Tile>(tiles, begin_copy,
+                      [&](int n) { add_keys(dq, memory, shape, scale, of, first, whole, n); });
   store_sums(at.dq + (row0 + warp_row) * HS, dq[0], factor, Tq - first, HS);
 }
 

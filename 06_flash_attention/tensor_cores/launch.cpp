@@ -22,12 +22,16 @@ void require_whole_chunks(const Attention& shape, const char* type) {
                 "06/any_shape, in fp32.");
 }
 
-void require_head_size(const Attention& shape, const char* step, int64_t largest, unsigned takes) {
+void require_bf16(const Attention& shape, const char* step, unsigned takes) {
   require_valid(shape, takes);
   if (compute_capability() < 80)
     throw Error(std::string(step) +
                 " needs tensor cores that take bf16, of compute capability 8.0 or newer; take "
                 "./learn run 06/fp16.");
+}
+
+void require_head_size(const Attention& shape, const char* step, int64_t largest, unsigned takes) {
+  require_bf16(shape, step, takes);
   require_whole_chunks(shape, "bf16");
   if (shape.HS > largest)
     throw Error(

@@ -15,8 +15,11 @@ bool all_aligned(const void* q, const void* k, const void* v, const void* out);
 /// Throws Error where rows of the type, of 16 bits, are no multiple of 16 bytes.
 void require_whole_chunks(const Attention& shape, const char* type);
 
-/// Throws Error when the shape is invalid, or its head size not a multiple of 8 up to `largest`;
-/// for what the step does not take; and before compute capability 8.0, with which bf16 began.
+/// Throws Error when the shape is invalid; for what the step does not take; and before compute
+/// capability 8.0, with which bf16 began.
+void require_bf16(const Attention& shape, const char* step, unsigned takes = 0);
+
+/// The same, and when the head size is not a multiple of 8 up to `largest`.
 void require_head_size(const Attention& shape, const char* step, int64_t largest,
                        unsigned takes = 0);
 

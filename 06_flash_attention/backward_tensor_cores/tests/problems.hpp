@@ -41,18 +41,23 @@ inline Problem bf16_problem(const Attention& shape) {
   return p;
 }
 
+/// How far the tensors begin, in elements, from an address that is a multiple of 256 bytes.
+struct Offsets {
+  int64_t q = 0, k = 0, v = 0, out = 0, dout = 0, lse = 0, dq = 0, dk = 0, dv = 0;
+};
+
 /// A step's tensors and its workspace in global memory; the outputs and the workspace are NaN.
 struct OnDevice {
-  explicit OnDevice(const Problem& p)
-      : q(narrowed<bf16>(p.q)),
-        k(narrowed<bf16>(p.k)),
-        v(narrowed<bf16>(p.v)),
-        out(narrowed<bf16>(p.out)),
-        dout(narrowed<bf16>(p.dout)),
-        lse(p.lse),
-        dq(static_cast<int64_t>(p.q.size())),
-        dk(static_cast<int64_t>(p.k.size())),
-        dv(static_cast<int64_t>(p.v.size())),
+  explicit OnDevice(const Problem& p, const Offsets& by = {})
+      : q(narrowed<bf16>(p.q), by.q),
+        k(narrowed<bf16>(p.k), by.k),
+        v(narrowed<bf16>(p.v), by.v),
+        out(narrowed<bf16>(p.out), by.out),
+        dout(narrowed<bf16>(p.dout), by.dout),
+        lse(p.lse, by.lse),
+        dq(static_cast<int64_t>(p.q.size()), by.dq),
+        dk(static_cast<int64_t>(p.k.size()), by.dk),
+        dv(static_cast<int64_t>(p.v.size()), by.dv),
         memory(workspace_bytes(p.shape)) {}
   Tensors tensors() {
     return {q.data(),   k.data(),  v.data(),  out.data(), dout.data(),
@@ -71,11 +76,13 @@ inline bool is_too_large_here(const Step<Launcher>& step, Attention shape) {
 }
 
 /// Checks dq, dk and dv.
-inline void check_step(const Step<Launcher>& step, const Problem& p) {
+inline void check_step(const Step<Launcher>& step, const Problem& p, const Offsets& by = {}) {
   if (!is_in_sample(step.name) || is_too_large_here(step, p.shape)) return;
   const Attention& s = p.shape;
-  INFO(step.name << " " << text(s));
-  OnDevice on(p);
+  INFO(step.name << " " << text(s) << " offsets q " << by.q << ", k " << by.k << ", v " << by.v
+                 << ", out " << by.out << ", dout " << by.dout << ", lse " << by.lse << ", dq "
+                 << by.dq << ", dk " << by.dk << ", dv " << by.dv);
+  OnDevice on(p, by);
   const backward::Reference want = backward::reference(
       s, {p.q, p.k, p.v, p.out, p.dout, p.lse}, all_rows(backward::query_rows(s)),
       all_rows(backward::key_rows(s)), backward::Precision::bf16);

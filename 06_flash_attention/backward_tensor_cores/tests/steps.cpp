@@ -31,6 +31,71 @@ TEST_CASE("backward_tensor_cores: every step is right for every shape", "[shapes
     check_step(step, bf16_problem(shape));
 }
 
+TEST_CASE("backward_tensor_cores: any_shape is right for every head size", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  if (step.launch != any_shape) return;
+  for (const int64_t HS :
+       {1, 7, 12, 33, 65, 72, 88, 96, 97, 100, 127, 129, 136, 192, 193, 200, 250, 256}) {
+    check_step(step, bf16_problem({.Tq = 70, .Tk = 133, .HS = HS}));
+    check_step(step, bf16_problem({.Tq = 40, .Tk = 35, .HS = HS, .causal = false}));
+  }
+  for (const Attention& shape : std::vector<Attention>{
+           {.Tq = 256, .Tk = 256, .HS = 256},                             // whole tiles
+           {.Tq = 200, .Tk = 70, .HS = 192},                              // queries without keys
+           {.Tq = 150, .Tk = 60, .HS = 25},                               //
+           {.Tq = 33, .Tk = 300, .HS = 144},                              // the mask is shifted
+           {.Tq = 60, .Tk = 150, .HS = 90},                               //
+           {.B = 2, .NH = 4, .NH_kv = 2, .Tq = 66, .Tk = 66, .HS = 136},  // heads share keys
+           {.NH = 3, .NH_kv = 1, .Tq = 65, .Tk = 129, .HS = 9, .causal = false},
+           {.B = 2, .NH = 2, .NH_kv = 2, .Tq = 40, .Tk = 70, .HS = 130},
+           {.Tq = 1, .Tk = 300, .HS = 256},
+           {.Tq = 300, .Tk = 1, .HS = 160, .causal = false}})
+    check_step(step, bf16_problem(shape));
+  for (const int64_t HS : {3, 80, 200, 255}) {
+    check_step(step, bf16_problem({.Tq = 0, .Tk = 70, .HS = HS}));
+    check_step(step, bf16_problem({.Tq = 70, .Tk = 0, .HS = HS}));
+    check_step(step, bf16_problem({.B = 0, .Tq = 3, .Tk = 3, .HS = HS}));
+  }
+}
+
+// Where 128 rows of large heads do not fit.
+TEST_CASE("backward_tensor_cores: every step is right in 99 KB of shared memory", "[shapes]") {
+  const auto step = EACH_STEP(steps);
+  const SmallSharedMemory small(99 * 1024);
+  for (const int64_t HS : {64, 96, 128, 192, 256}) {
+    if (HS > 128 && step.launch != any_shape) continue;
+    REQUIRE(!is_too_large_here(step, {.HS = HS}));
+    check_step(step, bf16_problem({.Tq = 100, .Tk = 90, .HS = HS}));
+    check_step(step, bf16_problem({.Tq = 70, .Tk = 140, .HS = HS, .causal = false}));
+  }
+}
+
+TEST_CASE("backward_tensor_cores: any_shape takes any address that a bf16 can have") {
+  const auto step = EACH_STEP(steps);
+  if (step.launch != any_shape) return;
+  for (const int64_t HS : {24, 112, 136}) {
+    const Problem p = bf16_problem({.NH = 2, .NH_kv = 1, .Tq = 35, .Tk = 70, .HS = HS});
+    check_step(step, p, {1, 1, 1, 1, 1, 1, 1, 1, 1});
+    check_step(step, p, {1, 2, 4, 8, 3, 1, 5, 6, 7});
+  }
+  const Problem p = bf16_problem({.NH = 2, .NH_kv = 1, .Tq = 9, .Tk = 33, .HS = 24});
+  for (const int64_t by : {1, 2, 4})
+    for (int64_t Offsets::*const of : {&Offsets::q, &Offsets::k, &Offsets::v, &Offsets::out,
+                                       &Offsets::dout, &Offsets::dq, &Offsets::dk, &Offsets::dv}) {
+      Offsets offsets;
+      offsets.*of = by;
+      check_step(step, p, offsets);
+    }
+}
+
+TEST_CASE(
+    "backward_tensor_cores: every step takes any address of lse, and tensors 16 bytes further") {
+  const auto step = EACH_STEP(steps);
+  for (const int64_t HS : {int64_t{24}, int64_t{96}})
+    check_step(step, bf16_problem({.Tq = 9, .Tk = 33, .HS = HS}),
+               {8, 16, 24, 32, 40, 3, 48, 56, 64});
+}
+
 // Scores that rise from tile to tile, and weights that underflow: lse has all of it.
 TEST_CASE("backward_tensor_cores: every step is right for large scores", "[shapes]") {
   const auto step = EACH_STEP(steps);
@@ -45,22 +110,28 @@ TEST_CASE("backward_tensor_cores: every step is right for large scores", "[shape
 
 TEST_CASE("backward_tensor_cores: every step gives the same bits again") {
   const auto step = EACH_STEP(steps);
-  const Problem p = bf16_problem({.NH = 4, .NH_kv = 2, .Tq = 150, .Tk = 200, .HS = 64});
-  if (is_too_large_here(step, p.shape)) return;
-  std::vector<float> first;
-  for (int run = 0; run < 3; ++run) {
-    OnDevice on(p);
-    step.launch(p.shape, on.tensors(), workspace_in(on.memory), nullptr);
-    std::vector<float> all = widened<bf16>(on.dq.to_host());
-    for (const DeviceBuffer<bf16>* of : {&on.dk, &on.dv}) {
-      const std::vector<float> more = widened<bf16>(of->to_host());
-      all.insert(all.end(), more.begin(), more.end());
+  const auto check = [&](const Attention& shape) {
+    const Problem p = bf16_problem(shape);
+    if (is_too_large_here(step, p.shape)) return;
+    std::vector<float> first;
+    for (int run = 0; run < 3; ++run) {
+      OnDevice on(p);
+      step.launch(p.shape, on.tensors(), workspace_in(on.memory), nullptr);
+      std::vector<float> all = widened<bf16>(on.dq.to_host());
+      for (const DeviceBuffer<bf16>* of : {&on.dk, &on.dv}) {
+        const std::vector<float> more = widened<bf16>(of->to_host());
+        all.insert(all.end(), more.begin(), more.end());
+      }
+      if (run == 0)
+        first = all;
+      else
+        CHECK(all == first);
     }
-    if (run == 0)
-      first = all;
-    else
-      CHECK(all == first);
-  }
+  };
+  check({.NH = 4, .NH_kv = 2, .Tq = 150, .Tk = 200, .HS = 64});
+  if (step.launch != any_shape) return;
+  check({.NH = 4, .NH_kv = 2, .Tq = 150, .Tk = 200, .HS = 136});
+  check({.NH = 4, .NH_kv = 2, .Tq = 70, .Tk = 140, .HS = 50});
 }
 
 TEST_CASE("backward_tensor_cores: every step stays in its stream, and two launches share nothing") {
@@ -79,17 +150,25 @@ TEST_CASE("backward_tensor_cores: every step stays in its stream, and two launch
 
 TEST_CASE("backward_tensor_cores: every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
-  for (const Attention& shape : std::vector<Attention>{
-           {.Tq = 128, .Tk = 128, .HS = 64},
-           {.Tq = 150, .Tk = 290, .HS = 64},
-           {.Tq = 300, .Tk = 140, .HS = 40},
-           {.NH = 4, .NH_kv = 2, .Tq = 70, .Tk = 70, .HS = 128, .causal = false}}) {
-    INFO(step.name << " " << text(shape));
-    if (is_too_large_here(step, shape)) continue;
-    OnDevice on(bf16_problem(shape));
+  const auto check = [&](const Attention& shape, const Offsets& by = {}) {
+    INFO(step.name << " " << text(shape) << ", q " << by.q << " numbers further");
+    if (is_too_large_here(step, shape)) return;
+    OnDevice on(bf16_problem(shape), by);
     check_no_conflicts(check_asked_for(step, [&](auto run) {
       return run(shape, on.tensors(), workspace_in(on.memory), nullptr);
     }));
+  };
+  check({.Tq = 128, .Tk = 128, .HS = 64});
+  check({.Tq = 150, .Tk = 290, .HS = 64});
+  check({.Tq = 300, .Tk = 140, .HS = 40});
+  check({.NH = 4, .NH_kv = 2, .Tq = 70, .Tk = 70, .HS = 128, .causal = false});
+  if (step.launch != any_shape) return;
+  check({.Tq = 150, .Tk = 290, .HS = 64}, {.q = 1});
+  for (const int64_t HS : {8, 72, 100, 192, 250, 256}) {
+    check({.Tq = 150, .Tk = 290, .HS = HS});
+    check({.NH = 4, .NH_kv = 2, .Tq = 140, .Tk = 70, .HS = HS});
+    const SmallSharedMemory small(99 * 1024);
+    check({.Tq = 90, .Tk = 150, .HS = HS});
   }
 }
 
@@ -98,13 +177,23 @@ TEST_CASE("backward_tensor_cores: what no step takes is refused in a sentence") 
   const auto launch = [&](const Attention& shape, Tensors at) {
     step.launch(shape, at, {}, nullptr);
   };
-  CHECK_THROWS_WITH(launch({.HS = 12}, {}), ContainsSubstring("multiple of 8"));
-  CHECK_THROWS_WITH(launch({.HS = 136}, {}), ContainsSubstring("too large"));
+  CHECK_THROWS_WITH(launch({.HS = 257}, {}), ContainsSubstring("head size 257 is too large for"));
   CHECK_THROWS_WITH(launch({.HS = 264}, {}), ContainsSubstring("06/backward --kernel unfused"));
+  CHECK_THROWS_WITH(launch({.HS = 16}, {}), ContainsSubstring("needs a workspace of"));
   Tensors odd = {};
   odd.dk = reinterpret_cast<bf16*>(uintptr_t{8});
-  CHECK_THROWS_WITH(launch({.HS = 16}, odd), ContainsSubstring("multiple of 16 bytes"));
-  CHECK_THROWS_WITH(launch({.HS = 16}, {}), ContainsSubstring("needs a workspace of"));
+  if (step.launch == any_shape) {
+    CHECK_THROWS_WITH(launch({.HS = 256}, odd), ContainsSubstring("needs a workspace of"));
+    CHECK_THROWS_WITH(launch({.HS = 72}, {}), ContainsSubstring("any_shape needs a workspace of"));
+    return;
+  }
+  const auto hands_on = [&](const Attention& shape, const Tensors& at, const char* why) {
+    CHECK_THROWS_WITH(launch(shape, at),
+                      ContainsSubstring(why) && ContainsSubstring("take --kernel any_shape."));
+  };
+  hands_on({.HS = 12}, {}, "multiple of 8");
+  hands_on({.HS = 136}, {}, "too large");
+  hands_on({.HS = 16}, odd, "multiple of 16 bytes");
 }
 
 }  // namespace

@@ -1,0 +1,135 @@
+// Step 2 = step 1 for any shape: head sizes up to 256, and tensors at any address. A block of keys
+// whose heads are larger than 128 has no registers for dk and dv at once. It walks over the queries
+// twice, for dv and then for dk, and makes its scores in each. Rows that 16 bytes at a time cannot
+// be copied of come number by number.
+//
+// FLOP            as step 1 up to a head size of 128, which is padded to 96 where that is enough;
+//                 16·HS a pair above it: S = q·kᵀ is made three times
+// global memory   as step 1
+// asked for by any_keys_kernel  loads 4·B·(NH_kv·Tk·HS + NH·Tq·(HS + 2)·walks·⌈Tk/own⌉) bytes, half
+//                               of Tq's part if causal, stores 4·B·NH_kv·Tk·HS bytes; walks is 2 if
+//                               HS > 128, else 1
+// asked for by any_queries_kernel  loads 4·B·NH·(Tq·(HS + 8) + Tk·HS·⌈Tq/own⌉) bytes, half of Tk's
+//                                  part if causal, stores 2·B·NH·Tq·HS bytes
+// shared memory   as step 1 up to 128; 4·D·own bytes of a block's rows and 128·D of a tile above,
+// or
+//                 256·D of two, for the largest that a block may have: own is 128 or 64, D is HS,
+//                 padded to 192 or 256
+// block           as step 1; above 128 2·own threads for own keys, or queries; tiles have 32 rows
+#include "backward_tensor_cores/tiles.cuh"
+
+namespace tutorial::flash_attention::backward_tensor_cores {
+namespace {
+
+/// Walks over the queries and adds up dk, dv, or both, of a warp's 16 keys from j0 on.
+template <class Tile, bool DK, bool DV>
+__device__ void walk(const Memory<Tile>& memory, const Attention& shape, float scale, float factor,
+                     const Operands& at, const QueryTiles<Tile>& queries, int64_t j0) {
+  const int HS = static_cast<int>(shape.HS);
+  Rows16<Tile::D> dk[1], dv[1];
+  for_each_tile<Tile>(
+      queries.count, [&](int n) { copy_queries(memory, shape, at, queries, n); },
+      [&](int n) { add_tile<Tile, DK, DV>(dk, dv, memory, shape, scale, queries.i0(n), j0, n); });
+  const int64_t there = shape.Tk - j0, to = (queries.kv_head * shape.Tk + j0) * HS;
+  if (DK) store_sums<Tile::ALIGNED>(at.dk + to, dk[0], factor, there, HS);
+  if (DV) store_sums<Tile::ALIGNED>(at.dv + to, dv[0], 1, there, HS);
+}
+
+template <class Tile>
+__global__ void __launch_bounds__(Tile::THREADS, 1)
+    any_keys_kernel(Attention shape, float scale, float factor, Operands at) {
+  extern __shared__ __align__(16) bf16 shared[];
+  const Memory<Tile> memory(shared);
+  const int64_t Tk = shape.Tk, heads = shape.B * shape.NH_kv;
+  const int HS = static_cast<int>(shape.HS), warp_row = threadIdx.x / WARP * 16;
+  const int64_t kv_head = blockIdx.x % heads, j0 = blockIdx.x / heads * Tile::ROWS;
+  const QueryTiles<Tile> queries(shape, kv_head, j0);
+
+  const int64_t first = kv_head * Tk + j0;
+  begin_rows<Tile, Tile::ROWS>(memory.x, at.k + first * HS, Tk - j0, HS);
+  begin_rows<Tile, Tile::ROWS>(memory.x2, at.v + first * HS, Tk - j0, HS);
+  if constexpr (Tile::D <= 128) {
+    walk<Tile, true, true>(memory, shape, scale, factor, at, queries, j0 + warp_row);
+  } else {
+    walk<Tile, false, true>(memory, shape, scale, factor, at, queries, j0 + warp_row);
+    __syncthreads();  // nobody reads the last tile any more
+    walk<Tile, true, false>(memory, shape, scale, factor, at, queries, j0 + warp_row);
+  }
+}
+
+template <class Tile>
+__global__ void __launch_bounds__(Tile::THREADS, 1)
+    any_queries_kernel(Attention shape, float scale, float factor, Operands at) {
+  constexpr int ROWS = Tile::ROWS, COLS = Tile::COLS;
+  extern __shared__ __align__(16) bf16 shared[];
+  const Memory<Tile> memory(shared);
+  const int64_t Tq = shape.Tq, Tk = shape.Tk;
+  const int HS = static_cast<int>(shape.HS);
+  const BlockOf block(shape, ROWS);
+  const int64_t row0 = block.head * Tq + block.i0;
+  const int64_t last = block.i0 + ROWS < Tq ? block.i0 + ROWS : Tq;
+  const int tiles = static_cast<int>(ceil_div(shape.visible_keys(last - 1), COLS));
+
+  const auto begin_copy = [&](int n) {
+    const int64_t key = int64_t{n} * COLS, from = (block.kv_head * Tk + key) * HS;
+    begin_rows<Tile, COLS>(memory.y(n), at.k + from, Tk - key, HS);
+    begin_rows<Tile, COLS>(memory.y2(n), at.v + from, Tk - key, HS);
+  };
+
+  begin_rows<Tile, ROWS>(memory.x, at.q + row0 * HS, Tq - block.i0, HS);
+  begin_rows<Tile, ROWS>(memory.x2, at.dout + row0 * HS, Tq - block.i0, HS);
+  const int warp_row = threadIdx.x / WARP * 16;
+  const int64_t first = block.i0 + warp_row;
+  const int whole = static_cast<int>(shape.visible_keys(first) / COLS);
+  const QueryPair of(shape, at, block.head, first);
+  Rows16<Tile::D> dq[1];
+  for_each_tile<Tile>(tiles, begin_copy,
+                      [&](int n) { add_keys(dq, memory, shape, scale, of, first, whole, n); });
+  store_sums<Tile::ALIGNED>(at.dq + (row0 + warp_row) * HS, dq[0], factor, Tq - first, HS);
+}
+
+template <class Tile>
+void launch(const Attention& shape, const Tensors& at, Workspace workspace, cudaStream_t stream) {
+  allow_shared_memory(any_keys_kernel<Tile>, Tile::BYTES, "head size", shape.HS);
+  allow_shared_memory(any_queries_kernel<Tile>, Tile::BYTES, "head size", shape.HS);
+  const unsigned keys = grid_blocks(shape.B * shape.NH_kv * ceil_div(shape.Tk, Tile::ROWS));
+  const unsigned queries = query_blocks(shape, Tile::ROWS);
+  require_workspace(workspace, workspace_bytes(shape), "any_shape");
+  if (shape.HS == 0) return;
+  float* const D = workspace.take<float>(shape.rows());
+  row_dots(shape, at, D, stream);
+  const float factor = score_scale(shape), scale = LOG2_E * factor;
+  const Operands operands{at, D};
+  if (keys > 0) {
+    any_keys_kernel<Tile>
+        <<<keys, Tile::THREADS, Tile::BYTES, stream>>>(shape, scale, factor, operands);
+    CUDA_CHECK_LAUNCH();
+  }
+  if (queries > 0) {
+    any_queries_kernel<Tile>
+        <<<queries, Tile::THREADS, Tile::BYTES, stream>>>(shape, scale, factor, operands);
+    CUDA_CHECK_LAUNCH();
+  }
+}
+
+}  // namespace
+
+void any_shape(const Attention& shape, const Tensors& at, Workspace workspace,
+               cudaStream_t stream) {
+  require_head_size(shape, "any_shape", LARGEST_HEAD_SIZE);
+  const int64_t HS = shape.HS;
+  if (!rows_are_aligned(shape, at)) {
+    // Their copies end before anything is multiplied: a second stage would be of no use.
+    if (HS <= 64) return launch<Tiles<64, 128, 32, 1, false>>(shape, at, workspace, stream);
+    if (HS <= 128) return launch<Tiles<128, 128, 32, 1, false>>(shape, at, workspace, stream);
+    return launch<Tiles<256, 64, 32, 1, false>>(shape, at, workspace, stream);
+  }
+  if (HS <= 64 || (HS > 96 && HS <= 128)) return seven_products(shape, at, workspace, stream);
+  if (HS <= 96) return launch<Tiles<96, 128, 64, 2>>(shape, at, workspace, stream);
+  tensor_cores::with_padded_head_size<192, 256>(HS, [&]<int D>() {
+    with_first_that_fits<Tiles<D, 128, 32, 2>, Tiles<D, 64, 32, 1>>(
+        shared_memory_limit(), [&]<class Tile>() { launch<Tile>(shape, at, workspace, stream); });
+  });
+}
+
+}  // namespace tutorial::flash_attention::backward_tensor_cores
