@@ -25,20 +25,19 @@ namespace tutorial::flash_attention::backward_tensor_cores {
 namespace {
 
 template <class Tile>
-__global__ void __launch_bounds__(THREADS, 1)
+__global__ void __launch_bounds__(Tile::THREADS, 1)
     keys_kernel(Attention shape, float scale, float factor, Operands at) {
-  constexpr int D = Tile::D;
   extern __shared__ __align__(16) bf16 shared[];
   const Memory<Tile> memory(shared);
   const int64_t Tk = shape.Tk, heads = shape.B * shape.NH_kv;
   const int HS = static_cast<int>(shape.HS), warp_row = threadIdx.x / WARP * 16;
-  const int64_t kv_head = blockIdx.x % heads, j0 = blockIdx.x / heads * OWN_ROWS;
+  const int64_t kv_head = blockIdx.x % heads, j0 = blockIdx.x / heads * Tile::ROWS;
   const QueryTiles<Tile> queries(shape, kv_head, j0);
 
   const int64_t first = kv_head * Tk + j0;
-  copy_rows<Tile, OWN_ROWS, THREADS>(memory.x, at.k + first * HS, Tk - j0, HS);
-  copy_rows<Tile, OWN_ROWS, THREADS>(memory.x2, at.v + first * HS, Tk - j0, HS);
-  Rows16<D> dk[1], dv[1];
+  begin_rows<Tile, Tile::ROWS>(memory.x, at.k + first * HS, Tk - j0, HS);
+  begin_rows<Tile, Tile::ROWS>(memory.x2, at.v + first * HS, Tk - j0, HS);
+  Rows16<Tile::D> dk[1], dv[1];
   for_each_tile<Tile>(
       queries.count, [&](int n) { copy_queries(memory, shape, at, queries, n); },
       [&](int n) { add_tile(dk, dv, memory, shape, scale, queries.i0(n), j0 + warp_row, n); });
@@ -48,31 +47,30 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 template <class Tile>
-__global__ void __launch_bounds__(THREADS, 1)
+__global__ void __launch_bounds__(Tile::THREADS, 1)
     queries_kernel(Attention shape, float scale, float factor, Operands at) {
-  constexpr int D = Tile::D;
   extern __shared__ __align__(16) bf16 shared[];
   const Memory<Tile> memory(shared);
   const int64_t Tq = shape.Tq, Tk = shape.Tk;
   const int HS = static_cast<int>(shape.HS);
-  const BlockOf block(shape, OWN_ROWS);
+  const BlockOf block(shape, Tile::ROWS);
   const int64_t row0 = block.head * Tq + block.i0;
-  const int64_t last = block.i0 + OWN_ROWS < Tq ? block.i0 + OWN_ROWS : Tq;
-  const int tiles = static_cast<int>(ceil_div(shape.visible_keys(last - 1), OTHER_ROWS));
+  const int64_t last = block.i0 + Tile::ROWS < Tq ? block.i0 + Tile::ROWS : Tq;
+  const int tiles = static_cast<int>(ceil_div(shape.visible_keys(last - 1), Tile::COLS));
 
   const auto begin_copy = [&](int n) {
-    const int64_t key = int64_t{n} * OTHER_ROWS, from = (block.kv_head * Tk + key) * HS;
-    copy_rows<Tile, OTHER_ROWS, THREADS>(memory.y(n), at.k + from, Tk - key, HS);
-    copy_rows<Tile, OTHER_ROWS, THREADS>(memory.y2(n), at.v + from, Tk - key, HS);
+    const int64_t key = int64_t{n} * Tile::COLS, from = (block.kv_head * Tk + key) * HS;
+    begin_rows<Tile, Tile::COLS>(memory.y(n), at.k + from, Tk - key, HS);
+    begin_rows<Tile, Tile::COLS>(memory.y2(n), at.v + from, Tk - key, HS);
   };
 
-  copy_rows<Tile, OWN_ROWS, THREADS>(memory.x, at.q + row0 * HS, Tq - block.i0, HS);
-  copy_rows<Tile, OWN_ROWS, THREADS>(memory.x2, at.dout + row0 * HS, Tq - block.i0, HS);
+  begin_rows<Tile, Tile::ROWS>(memory.x, at.q + row0 * HS, Tq - block.i0, HS);
+  begin_rows<Tile, Tile::ROWS>(memory.x2, at.dout + row0 * HS, Tq - block.i0, HS);
   const int warp_row = threadIdx.x / WARP * 16;
   const int64_t first = block.i0 + warp_row;
-  const int whole = static_cast<int>(shape.visible_keys(first) / OTHER_ROWS);
+  const int whole = static_cast<int>(shape.visible_keys(first) / Tile::COLS);
   const QueryPair of(shape, at, block.head, first);
-  Rows16<D> dq[1];
+  Rows16<Tile::D> dq[1];
   for_each_tile<Tile>(tiles, begin_copy,
                       [&](int n) { add_keys(dq, memory, shape, scale, of, first, whole, n); });
   store_sums(at.dq + (row0 + warp_row) * HS, dq[0], factor, Tq - first, HS);
@@ -82,8 +80,8 @@ template <class Tile>
 void launch(const Attention& shape, const Tensors& at, Workspace workspace, cudaStream_t stream) {
   allow_shared_memory(keys_kernel<Tile>, Tile::BYTES, "head size", shape.HS);
   allow_shared_memory(queries_kernel<Tile>, Tile::BYTES, "head size", shape.HS);
-  const unsigned keys = grid_blocks(shape.B * shape.NH_kv * ceil_div(shape.Tk, OWN_ROWS));
-  const unsigned queries = query_blocks(shape, OWN_ROWS);
+  const unsigned keys = grid_blocks(shape.B * shape.NH_kv * ceil_div(shape.Tk, Tile::ROWS));
+  const unsigned queries = query_blocks(shape, Tile::ROWS);
   require_workspace(workspace, workspace_bytes(shape), "seven_products");
   if (shape.HS == 0) return;
   float* const D = workspace.take<float>(shape.rows());
@@ -91,11 +89,12 @@ void launch(const Attention& shape, const Tensors& at, Workspace workspace, cuda
   const float factor = score_scale(shape), scale = LOG2_E * factor;
   const Operands operands{at, D};
   if (keys > 0) {
-    keys_kernel<Tile><<<keys, THREADS, Tile::BYTES, stream>>>(shape, scale, factor, operands);
+    keys_kernel<Tile><<<keys, Tile::THREADS, Tile::BYTES, stream>>>(shape, scale, factor, operands);
     CUDA_CHECK_LAUNCH();
   }
   if (queries > 0) {
-    queries_kernel<Tile><<<queries, THREADS, Tile::BYTES, stream>>>(shape, scale, factor, operands);
+    queries_kernel<Tile>
+        <<<queries, Tile::THREADS, Tile::BYTES, stream>>>(shape, scale, factor, operands);
     CUDA_CHECK_LAUNCH();
   }
 }

@@ -1,21 +1,20 @@
 // Step 2 = step 1 for any shape: head sizes up to 256, and tensors at any address. A block of keys
 // whose heads are larger than 128 has no registers for dk and dv at once. It walks over the queries
-// twice, for dv and then for dk, and makes its scores in each. Rows that 16 bytes at a time cannot
-// be copied of come number by number.
+// twice, for dv and then for dk, and makes its scores in each. Rows that cannot be copied 16 bytes
+// at a time come number by number. What step 1 takes it does, but for head sizes from 65 to 96:
+// they are padded to 96.
 //
-// FLOP            as step 1 up to a head size of 128, which is padded to 96 where that is enough;
-//                 16·HS a pair above it: S = q·kᵀ is made three times
+// FLOP            as step 1; above a head size of 128 16·HS a pair: S = q·kᵀ is made three times
 // global memory   as step 1
 // asked for by any_keys_kernel  loads 4·B·(NH_kv·Tk·HS + NH·Tq·(HS + 2)·walks·⌈Tk/own⌉) bytes, half
 //                               of Tq's part if causal, stores 4·B·NH_kv·Tk·HS bytes; walks is 2 if
 //                               HS > 128, else 1
 // asked for by any_queries_kernel  loads 4·B·NH·(Tq·(HS + 8) + Tk·HS·⌈Tq/own⌉) bytes, half of Tk's
 //                                  part if causal, stores 2·B·NH·Tq·HS bytes
-// shared memory   as step 1 up to 128; 4·D·own bytes of a block's rows and 128·D of a tile above,
-// or
-//                 256·D of two, for the largest that a block may have: own is 128 or 64, D is HS,
-//                 padded to 192 or 256
-// block           as step 1; above 128 2·own threads for own keys, or queries; tiles have 32 rows
+// shared memory   as step 1 up to 128; above it 4·D·(128 + 2·32) bytes of a block's rows and two
+//                 tiles, or where a block may not have so much, 4·D·(64 + 32); D is HS, padded to
+//                 192 or 256
+// block           256 threads for own = 128 keys, or queries; 128 threads for own = 64
 #include "backward_tensor_cores/tiles.cuh"
 
 namespace tutorial::flash_attention::backward_tensor_cores {
@@ -60,27 +59,26 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
 template <class Tile>
 __global__ void __launch_bounds__(Tile::THREADS, 1)
     any_queries_kernel(Attention shape, float scale, float factor, Operands at) {
-  constexpr int ROWS = Tile::ROWS, COLS = Tile::COLS;
   extern __shared__ __align__(16) bf16 shared[];
   const Memory<Tile> memory(shared);
   const int64_t Tq = shape.Tq, Tk = shape.Tk;
   const int HS = static_cast<int>(shape.HS);
-  const BlockOf block(shape, ROWS);
+  const BlockOf block(shape, Tile::ROWS);
   const int64_t row0 = block.head * Tq + block.i0;
-  const int64_t last = block.i0 + ROWS < Tq ? block.i0 + ROWS : Tq;
-  const int tiles = static_cast<int>(ceil_div(shape.visible_keys(last - 1), COLS));
+  const int64_t last = block.i0 + Tile::ROWS < Tq ? block.i0 + Tile::ROWS : Tq;
+  const int tiles = static_cast<int>(ceil_div(shape.visible_keys(last - 1), Tile::COLS));
 
   const auto begin_copy = [&](int n) {
-    const int64_t key = int64_t{n} * COLS, from = (block.kv_head * Tk + key) * HS;
-    begin_rows<Tile, COLS>(memory.y(n), at.k + from, Tk - key, HS);
-    begin_rows<Tile, COLS>(memory.y2(n), at.v + from, Tk - key, HS);
+    const int64_t key = int64_t{n} * Tile::COLS, from = (block.kv_head * Tk + key) * HS;
+    begin_rows<Tile, Tile::COLS>(memory.y(n), at.k + from, Tk - key, HS);
+    begin_rows<Tile, Tile::COLS>(memory.y2(n), at.v + from, Tk - key, HS);
   };
 
-  begin_rows<Tile, ROWS>(memory.x, at.q + row0 * HS, Tq - block.i0, HS);
-  begin_rows<Tile, ROWS>(memory.x2, at.dout + row0 * HS, Tq - block.i0, HS);
+  begin_rows<Tile, Tile::ROWS>(memory.x, at.q + row0 * HS, Tq - block.i0, HS);
+  begin_rows<Tile, Tile::ROWS>(memory.x2, at.dout + row0 * HS, Tq - block.i0, HS);
   const int warp_row = threadIdx.x / WARP * 16;
   const int64_t first = block.i0 + warp_row;
-  const int whole = static_cast<int>(shape.visible_keys(first) / COLS);
+  const int whole = static_cast<int>(shape.visible_keys(first) / Tile::COLS);
   const QueryPair of(shape, at, block.head, first);
   Rows16<Tile::D> dq[1];
   for_each_tile<Tile>(tiles, begin_copy,

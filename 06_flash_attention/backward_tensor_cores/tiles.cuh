@@ -14,9 +14,6 @@ using backward::log2_of_sum, backward::QueryTiles;
 using tensor_cores::BlockOf, tensor_cores::CHUNK, tensor_cores::copy_rows, tensor_cores::Rows16;
 using tensor_cores::multiply_keys, tensor_cores::multiply_values, tensor_cores::hide_masked;
 
-inline constexpr int WARPS = 8, THREADS = WARPS * WARP;
-static_assert(OWN_ROWS == WARPS * 16);
-
 /// How rows lie in shared memory: first a block's ROWS rows x and x', 16 a warp, then STAGES tiles
 /// of COLS rows y and y'. A row has its chunks in an order of its own, as in part tensor_cores'
 /// step 12. ALIGNED: rows in global memory are multiples of 16 bytes.

@@ -21,6 +21,17 @@ TEST_CASE("backward_tensor_cores: the program checks every step", "[program]") {
                                "value heads, causal, bf16"));
 }
 
+// Head sizes that no forward pass in bf16 takes, or that one step alone does.
+TEST_CASE("backward_tensor_cores: the program takes head sizes of any_shape", "[program]") {
+  runnable(steps);
+  for (const char* HS : {"7", "60", "136"}) {
+    const ProgramRun run = run_program({"--seq", "12", "--seq-kv", "15", "--head-dim", HS});
+    INFO(run.command);
+    CHECK(run.row("any_shape").check == "ok");
+    CHECK_THAT(run.out, ContainsSubstring("take --kernel any_shape."));
+  }
+}
+
 TEST_CASE("backward_tensor_cores: the program takes problems of nothing", "[program]") {
   runnable(steps);
   for (const Words& options :
