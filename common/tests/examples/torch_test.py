@@ -65,7 +65,7 @@ class Sources(Scratch):
         self.assertLessEqual({*tutorial_ops.LADDERS}, {project.short_name(folder) for folder in project.ladders()})
 
     def test_the_file_of_a_step(self):
-        for ladder in ("02", "02/few_rows", "05/strips", "06", "06/any_shape", "06/backward"):
+        for ladder in ("02", "02/few_rows", "05/strips", "06", "06/any_shape", "06/backward", "06/backward_tensor_cores"):
             folder, step = tutorial_ops.find(ladder)
             text, rule, main = tutorial_ops.source_of(folder, step).partition("\n// ---- main ---")
             with self.subTest(ladder):
@@ -73,6 +73,7 @@ class Sources(Scratch):
                 self.assertFalse(re.findall(r"\b(?:STEP|LADDER|CHAPTER|HEADER)\b|  // ---- ", main))
                 self.assertFalse(re.findall('#include "', text))
                 self.assertIn('\nextern "C" const char* launch(', main)
+        self.assertIn("void require_supported(const Attention& shape, const char* step, const Tensors& at) {", text)  # launch.cu's
 
     @unittest.skipUnless(shutil.which("nvcc") or Path("/usr/local/cuda/bin/nvcc").exists(), "there is no nvcc")
     def test_what_nvcc_makes_of_it_can_be_called(self):

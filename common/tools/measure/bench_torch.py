@@ -291,19 +291,33 @@ def attention_backward(o):
 
 def attention_backward_of_16_bits(o):
     """Backward passes alone, in bf16."""
-    causal = not o.full
-    q, k, v, dout = (normal(o.batch, o.heads, o.seq, o.head_dim).bfloat16() for _ in range(4))
-    of_last = [x[-1, -1].double().requires_grad_() for x in (q, k, v)]
-    want = torch.stack(torch.autograd.grad(attention(*of_last, causal), of_last, dout[-1, -1].double()))
-    pairs = o.batch * o.heads * (o.seq * (o.seq + 1) // 2 if causal else o.seq * o.seq)
+    Tq, Tk, heads, kv_heads = o.seq, o.seq_kv or o.seq, o.heads, o.kv_heads or o.heads
+    causal, group = not o.full, heads // kv_heads
+    q, dout = (normal(o.batch, heads, Tq, o.head_dim).bfloat16() for _ in range(2))
+    k, v = (normal(o.batch, kv_heads, Tk, o.head_dim).bfloat16() for _ in range(2))
+    of_heads = []  # of those that share the last head of k and v; one at a time, for their scores take much memory
+    for head in range(heads - group, heads):
+        leaves = [x.double().requires_grad_() for x in (q[-1, head], k[-1, -1], v[-1, -1])]
+        of_heads.append(torch.autograd.grad(attention(*leaves, causal), leaves, dout[-1, head].double()))
+    dq, dk, dv = zip(*of_heads)
+    want = torch.cat([*dq, sum(dk), sum(dv)])
+    part = lambda gradients: torch.cat([*gradients[0][-1, -group:], gradients[1][-1, -1], gradients[2][-1, -1]])
+    allowed = max(5e-2, 2**-7 * want.abs().max().item())  # bf16 rounds by 2**-9 of a number at most
+    visible = sum(max(0, min(Tk, i + 1 + Tk - Tq)) for i in range(Tq)) if causal else Tq * Tk
+    flop = 10 * o.batch * heads * visible * o.head_dim
+    size = 8 * (q.numel() + k.numel()) + 4 * q.numel() // o.head_dim
+    mask = causal_lower_right(Tq, Tk) if causal and 1 < Tq != Tk else None
     inputs = [x.requires_grad_() for x in (q, k, v)]
     for name, backend in (("FlashAttention 2", SDPBackend.FLASH_ATTENTION), ("cuDNN", SDPBackend.CUDNN_ATTENTION)):
-        with sdpa_kernel(backend):
-            out = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
-        call = lambda out=out: torch.autograd.grad(out, inputs, dout, retain_graph=True)
-        part = lambda gradients: torch.stack([x[-1, -1] for x in gradients])
-        size = 2 * 8 * q.numel() + 4 * q.numel() // o.head_dim
-        yield f"torch, {name}", call, part, want, 5e-2, 10 * pairs * o.head_dim, size
+        try:
+            with sdpa_kernel(backend):
+                out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal and Tq == Tk,
+                                                     enable_gqa=kv_heads < heads)
+            call = lambda out=out: torch.autograd.grad(out, inputs, dout, retain_graph=True)
+            call()
+        except RuntimeError:  # this backend does not take these sizes
+            continue
+        yield f"torch, {name}", call, part, want, allowed, flop, size
 
 
 ROUTINES = {  # by the chapter or part whose table they stand beside

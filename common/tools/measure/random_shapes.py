@@ -53,13 +53,14 @@ SHAPES = {  # by ladder; the other ladders have none
     **dict.fromkeys(["02", "02/faster", "02/any_shape", "02/tf32"], fp32_product),
     **dict.fromkeys(["02/tensor_cores", "02/hopper", "02/few_rows"], bf16_product),
     **dict.fromkeys(["06/faster", "06/any_shape"], lambda draw: attention(draw, range(4, 129, 4))),
-    **dict.fromkeys(["06/tensor_cores", "06/hopper", "06/few_queries"], lambda draw: attention(draw, range(8, 257, 8))),
+    **dict.fromkeys(["06/tensor_cores", "06/hopper", "06/few_queries", "06/backward_tensor_cores"],
+                    lambda draw: attention(draw, range(8, 257, 8))),
 }
 
 
 STEPS = {  # by ladder, where it is not the last: the one for any shape
     "02/tensor_cores": "by_shape", "02/hopper": "by_shape", "06/any_shape": "by_shape", "06/tensor_cores": "any_address",
-    "06/hopper": "head_sizes"}
+    "06/hopper": "head_sizes", "06/backward_tensor_cores": "any_shape"}
 
 
 def drawn(ladder, count, seed):

@@ -68,6 +68,10 @@ extern "C" const char* launch(const Tensor* t, const int64_t* s, int device,
   const Attention shape = {s[0], s[1], s[2], s[3], s[4], s[5], s[6] != 0};
   STEP(shape, {t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8]},
        workspace(LADDER::workspace_bytes(shape, STEP)), stream);
+  // ---- 06/backward_tensor_cores
+  const Attention shape = {s[0], s[1], s[2], s[3], s[4], s[5], s[6] != 0};
+  STEP(shape, {t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8]},
+       workspace(LADDER::workspace_bytes(shape)), stream);
   // ---- 06/joint
   STEP(t[0], t[1], t[2], t[3], t[4], s[0], s[1], s[2]);
   // ---- all

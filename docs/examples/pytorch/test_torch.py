@@ -4,7 +4,7 @@ import sys
 import unittest
 
 import torch
-from tutorial_ops import ATTENTION, LADDERS, load, random_inputs
+from tutorial_ops import ATTENTION, BACKWARD, LADDERS, load, random_inputs
 from bench_torch import attention  # in float64; the last query sees all keys
 
 SIZES = {"M": 33, "N": 40, "K": 24, "rows": 5, "columns": 700, "m": 20, "n": 34, "k": 16, "3": 3,
@@ -38,8 +38,8 @@ class Operators(unittest.TestCase):
                 compiled = torch.compile(lambda *args: 2 * first(*args), fullgraph=True, dynamic=True)
                 self.close(compiled(*inputs), 2 * exactly(kind, inputs), 2 * most)
                 self.stream(first, inputs, 3 * exactly(kind, inputs), 3 * most)
-                if (kind, dtype) == (ATTENTION, "float32"):
-                    self.gradients(op, first, inputs[:3])
+                if kind is ATTENTION and dtype in BACKWARD:
+                    self.gradients(op, first, inputs[:3], max(most, 1e-4))
 
     def stream(self, op, inputs, want, most):
         """All of it is queued long before the inputs are there: what does not wait in its stream reads zeros."""
@@ -55,15 +55,16 @@ class Operators(unittest.TestCase):
         side.synchronize()
         self.close(total, want, most)
 
-    def gradients(self, op, first, tensors):
+    def gradients(self, op, first, tensors, most):
+        weights = torch.randn_like(tensors[0])  # not of the result: it is rounded, and so is what comes of it
         for causal in (True, False):
             for function in (first, torch.compile(first, fullgraph=True)):
                 ours, exact = ([x.to(dtype, copy=True).requires_grad_() for x in tensors]
-                               for dtype in (torch.float32, torch.float64))
-                got, want = (torch.autograd.grad((of(*x, causal).cos() ** 2).sum(), x)
+                               for dtype in (weights.dtype, torch.float64))
+                got, want = (torch.autograd.grad((of(*x, causal) * weights).sum(), x)
                              for of, x in ((function, ours), (exact_attention, exact)))
                 for one, other in zip(got, want):
-                    self.close(one, other, 1e-4)
+                    self.close(one, other, most)
             torch.library.opcheck(op.default, (*ours, causal))
 
     def test_refusals(self):
@@ -81,6 +82,7 @@ class Operators(unittest.TestCase):
 if __name__ == "__main__":
     if not torch.cuda.is_available():
         sys.exit("test_torch.py needs a GPU that PyTorch can use")
-    hopper = ["02/hopper", "06/hopper"] * (torch.cuda.get_device_capability()[0] == 9)
-    tested = list(LADDERS) if sys.argv[1:] == ["all"] else sys.argv[1:] or tested + hopper
+    major = torch.cuda.get_device_capability()[0]
+    more = ["06/backward_tensor_cores"] * (major >= 8) + ["02/hopper", "06/hopper"] * (major == 9)
+    tested = list(LADDERS) if sys.argv[1:] == ["all"] else sys.argv[1:] or tested + more
     unittest.main(argv=sys.argv[:1])

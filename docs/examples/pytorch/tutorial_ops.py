@@ -70,10 +70,15 @@ LADDERS = {ladder: row for ladders, *row in (  # the number: how much less exact
     ("04 04/long_rows", SOFTMAX, "float32", 1),
     ("05 05/strips", PACKED, "float32", 1),
     ("06 06/faster 06/any_shape 06/backward", ATTENTION, "float32", 1),
-    ("06/tensor_cores 06/hopper 06/few_queries", ATTENTION, "bfloat16", 1),
+    ("06/tensor_cores 06/hopper 06/few_queries 06/backward_tensor_cores", ATTENTION, "bfloat16", 1),
     ("06/fp16", ATTENTION, "float16", 1),
     ("06/joint", JOINT, "float32", 1),
 ) for ladder in ladders.split()}
+# By the type: what attention's gradients are computed by, which attention a step for gradients is loaded with, and how
+# far off gradients may be, as in bench_torch.py.
+Backward = namedtuple("Backward", "step forward bound")
+BACKWARD = {"float32": Backward(("06/backward",), ("06", "q_outer"), 1e-3),
+            "bfloat16": Backward(("06/backward_tensor_cores", "any_shape"), ("06/tensor_cores", "any_address"), 5e-2)}
 
 # ---- From a step to an operator
 
@@ -95,7 +100,7 @@ def source_of(folder, step):
     words = {"HEADER": f"{folder.name}/" * ("/" in ladder) + f"{folder.name}.hpp", "CHAPTER": chapter,
              "LADDER": chapter + part, "STEP": f"{chapter}{part}::{step.name}"}
     main = re.sub(r"\b(HEADER|CHAPTER|LADDER|STEP)\b", lambda match: words[match[0]], main)
-    return take.one_file(step, cpp_items.read(folder / glue.name, main))
+    return take.one_file(step, cpp_items.read(folder / "take.cu", main))  # in its place: a part may have a launch.cu
 
 
 def built(folder, step):
@@ -190,11 +195,12 @@ def load(chapter, name=None):
     """torch.ops.tutorial.<step>_<chapter>[_<part>]: of the step as its file is now."""
     folder, step = find(chapter, name)
     kind, dtype, _ = LADDERS[project.short_name(folder)]
-    name, is_backward = f"{step.name}_{project.short_name(folder)}".replace("/", "_"), folder.name == "backward"
-    op = register(name, kind, dtype, *(project.step_before(folder) if is_backward else (folder, step)))
-    if (kind, dtype) == (ATTENTION, "float32"):
-        last = (folder, step) if is_backward else find("06/backward")
-        backward = register(f"{name}_gradients", GRADIENTS, dtype, *last)
+    name = f"{step.name}_{project.short_name(folder)}".replace("/", "_")
+    has_gradients, is_backward = kind is ATTENTION and dtype in BACKWARD, folder.name.startswith("backward")
+    op = register(name, kind, dtype, *(find(*BACKWARD[dtype].forward) if is_backward else (folder, step)))
+    if has_gradients:
+        of_it = (folder, step) if is_backward else find(*BACKWARD[dtype].step)
+        backward = register(f"{name}_gradients", GRADIENTS, dtype, *of_it)
 
         def keep(ctx, inputs, output):
             *tensors, ctx.causal = inputs
@@ -248,10 +254,10 @@ def show(chapter, name):
     first = (lambda *args: op(*args)[0]) if kind is ATTENTION else op
     is_right = compare("result", lambda: [first(*inputs)], lambda: kind.torchs(*inputs), [want],
                        [times * kind.bound(r, *exact) + r * want.abs()])
-    if is_right and (kind, dtype) == (ATTENTION, "float32"):  # the bound of bench_torch.py
+    if is_right and kind is ATTENTION and dtype in BACKWARD:
         dout = torch.randn_like(inputs[0])
         is_right = compare("gradients", gradients_of(first, *inputs, dout), gradients_of(kind.torchs, *inputs, dout),
-                           gradients_of(kind.torchs, *exact, dout[-1:].double())(), [1e-3] * 3)
+                           gradients_of(kind.torchs, *exact, dout[-1:].double())(), [BACKWARD[dtype].bound] * 3)
     print(f"In Python, with {HERE} in sys.path: from tutorial_ops import load; load({chapter!r}, {step.name!r})")
     return is_right
 
