@@ -12,9 +12,8 @@
 // asked for by any_queries_kernel  loads 4·B·NH·(Tq·(HS + 8) + Tk·HS·⌈Tq/own⌉) bytes, half of Tk's
 //                                  part if causal, stores 2·B·NH·Tq·HS bytes
 // shared memory   as step 1 or less up to 128; above it 4·D·(128 + 2·32) bytes of a block's rows
-// and
-//                 two tiles; 4·D·(64 + 32) where a block may not have so much, and for rows that
-//                 are copied number by number; D is HS, padded to 192 or 256
+//                 and two tiles, or 4·D·(64 + 32) where a block may not have so much, and for rows
+//                 that are copied number by number; D is HS, padded to 192 or 256
 // block           256 threads for own = 128 keys, or queries; 128 threads for own = 64
 #include "backward_tensor_cores/tiles.cuh"
 

@@ -172,10 +172,18 @@ TEST_CASE("backward_tensor_cores: every step asks for what its header says", "[c
   if (step.launch != any_shape) return;
   check({.Tq = 35, .Tk = 140, .HS = 64}, {.q = 1});
   check({.Tq = 140, .Tk = 70, .HS = 100});
-  for (const int64_t HS : {72, 192, 250, 256}) {
-    check({.Tq = 140, .Tk = 150, .HS = HS});
-    const SmallSharedMemory small(99 * 1024);
-    check({.NH = 2, .Tq = 40, .Tk = 70, .HS = HS, .causal = HS != 256});
+  check({.Tq = 140, .Tk = 150, .HS = 72});
+  check({.NH = 2, .Tq = 40, .Tk = 70, .HS = 250, .causal = false});
+  // The large blocks, of 128 rows, and where they do not fit those of 64.
+  for (const int64_t HS : {136, 192, 200, 256}) {
+    const int64_t needed = 4 * (HS <= 192 ? 192 : 256) * (128 + 2 * 32) + 2 * 2 * 32 * 4;
+    const int64_t most = shared_memory_limit();
+    for (const int64_t bytes : {needed, needed - 1}) {
+      if (bytes > most) continue;
+      const SmallSharedMemory limit(bytes);
+      check({.Tq = 40, .Tk = 150, .HS = HS});
+      if (HS == 136) check({.Tq = 140, .Tk = 40, .HS = HS, .causal = false});
+    }
   }
 }
 
