@@ -1,6 +1,7 @@
 // What the kernels of all steps ask global memory for.
 #include <algorithm>
 
+#include "backward_tensor_cores/hopper_launch.hpp"
 #include "backward_tensor_cores/launch.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/shared_memory.hpp"
@@ -60,6 +61,60 @@ std::vector<Asked> any_kernels_ask(const Attention& s, const Tensors& at, Worksp
       .stores = 2 * s.B * s.NH * s.Tq * s.HS};
   queries.loads -= 4 * s.B * s.NH * s.HS * hidden_keys(s, own, other);
   return {row_dots_ask(s), keys, queries};
+}
+
+namespace {
+
+int64_t padded_head(const Attention& s) {
+  return s.HS <= 64 ? 64 : 128;
+}
+int64_t tile_of(const Attention& s) {
+  return queries_of_tile(static_cast<int>(padded_head(s)));
+}
+
+/// The kernels of steps 3 and 4, of which one's own would walk over all tiles of queries.
+std::vector<Asked> in_turn_ask(const Attention& s, Asked own) {
+  const int64_t D = padded_head(s), Br = tile_of(s), padded = ceil_div(s.Tq, Br) * Br;
+  if (s.rows() * s.Tk * s.HS == 0) return {};
+  int64_t hidden = 0;  // with whole tiles
+  for (int64_t j0 = 0; j0 < s.Tk; j0 += KEYS)
+    hidden += std::min(padded, s.first_query(j0) / Br * Br);
+  own.loads -= 4 * s.B * s.NH * (s.HS * hidden_queries(s, KEYS, Br) + 2 * hidden);
+  own.stores -= 4 * s.B * s.NH * D * hidden;
+  Asked sums = {.kernel = "store_dq_kernel",
+                .loads = 4 * s.B * s.NH * ceil_div(s.Tq, Br) * Br * D,
+                .stores = 2 * s.B * s.NH * s.Tq * s.HS};
+  sums.loads -= 4 * s.B * s.NH * D * std::min(padded, s.first_query(0) / Br * Br);
+  return {{.kernel = "sum_rows_kernel",
+           .loads = 4 * s.B * s.NH * s.Tq * (s.HS + 1),
+           .stores = 8 * s.B * s.NH * ceil_div(s.Tq, Br) * Br},
+          own,
+          sums};
+}
+
+}  // namespace
+
+std::vector<Asked> warpgroups_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
+  const int64_t D = padded_head(s), Br = tile_of(s);
+  return in_turn_ask(
+      s, {.kernel = "warpgroups_kernel",
+          .loads = 4 * s.B *
+                   (s.NH_kv * s.Tk * s.HS +
+                    s.NH * (s.Tq * s.HS + 2 * ceil_div(s.Tq, Br) * Br) * ceil_div(s.Tk, 128)),
+          .stores =
+              4 * s.B *
+              (s.NH_kv * s.Tk * s.HS + s.NH * ceil_div(s.Tq, Br) * Br * D * ceil_div(s.Tk, 128))});
+}
+std::vector<Asked> scores_ahead_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
+  const int64_t D = padded_head(s), Br = tile_of(s);
+  return in_turn_ask(
+      s, {.kernel = "scores_ahead_kernel",
+          .loads = 4 * s.B *
+                   (s.NH_kv * s.Tk * s.HS +
+                    s.NH * (s.Tq * s.HS + 2 * ceil_div(s.Tq, Br) * Br) * ceil_div(s.Tk, 128)),
+          .stores =
+              4 * s.B *
+              (s.NH_kv * s.Tk * s.HS + s.NH * ceil_div(s.Tq, Br) * Br * D * ceil_div(s.Tk, 128))});
 }
 
 }  // namespace tutorial::flash_attention::backward_tensor_cores

@@ -14,10 +14,12 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "backward/backward.hpp"
+#include "common/kernel/grid.hpp"
 #include "common/kernel/step.hpp"
 #include "common/kernel/workspace.hpp"
 
@@ -44,10 +46,11 @@ inline constexpr const char* after = "tensor_cores/one_barrier";
 using Launcher = void(const Attention& shape, const Tensors& at, Workspace workspace,
                       cudaStream_t stream);
 
-Launcher seven_products, any_shape;
+Launcher seven_products, any_shape, warpgroups, scores_ahead;
 
 /// The kernels of step 1; and of step 2, where they are not those of step 1.
 Asks<Launcher> kernels_ask, any_kernels_ask;
+Asks<Launcher> warpgroups_asks, scores_ahead_asks;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "seven_products",
@@ -60,6 +63,16 @@ inline const std::vector<Step<Launcher>> steps = {
      .asked = any_kernels_ask,
      .idea = "head sizes up to 256, of which dv and dk take a walk each; rows at any address",
      .needs = "sm_80"},
+    {.name = "warpgroups",
+     .launch = warpgroups,
+     .asked = warpgroups_asks,
+     .idea = "five products by wgmma and TMA; blocks of keys add their parts of dq in turn",
+     .needs = "sm_90a"},
+    {.name = "scores_ahead",
+     .launch = scores_ahead,
+     .asked = scores_ahead_asks,
+     .idea = "a tile's scores are made with the products before: their exp waits for nothing",
+     .needs = "sm_90a"},
 };
 
 /// The largest head size that a step takes.
@@ -68,9 +81,19 @@ inline constexpr int64_t LARGEST_HEAD_SIZE = 256;
 /// Rows of a block, and of a tile that it walks over.
 inline constexpr int OWN_ROWS = 128, OTHER_ROWS = 64;
 
-/// How many bytes of workspace a step needs: for D.
+/// How many bytes of workspace a step needs: for D; in steps 3 and 4 for what belongs to the
+/// queries, for sums of dq, whose turn each part is, and a ticket. And the most that any step here
+/// needs.
+inline int64_t workspace_bytes(const Attention& shape, Launcher* step) {
+  if (step != &warpgroups && step != &scores_ahead) return Workspace::bytes_of<float>(shape.rows());
+  const int64_t size = shape.HS <= 64 ? 128 : 64;
+  const int64_t tiles = shape.B * shape.NH * ceil_div(shape.Tq, size);
+  return Workspace::bytes_of<float>(tiles * 2 * size) + Workspace::bytes_of<float>(tiles * 8192) +
+         Workspace::bytes_of<unsigned>(tiles * 2) +
+         Workspace::bytes_of<unsigned long long>(std::min<int64_t>(tiles, 1));
+}
 inline int64_t workspace_bytes(const Attention& shape) {
-  return Workspace::bytes_of<float>(shape.rows());
+  return std::max(workspace_bytes(shape, &any_shape), workspace_bytes(shape, &scores_ahead));
 }
 
 }  // namespace tutorial::flash_attention::backward_tensor_cores

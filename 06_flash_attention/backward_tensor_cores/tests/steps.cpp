@@ -60,6 +60,7 @@ TEST_CASE("backward_tensor_cores: any_shape is right for every head size", "[sha
 // Where 128 rows of large heads do not fit.
 TEST_CASE("backward_tensor_cores: every step is right in 99 KB of shared memory", "[shapes]") {
   const auto step = EACH_STEP(steps);
+  if (std::string(step.needs) == "sm_90a") return;
   const SmallSharedMemory small(99 * 1024);
   for (const int64_t HS : {64, 96, 128, 192, 256}) {
     if (HS > 128 && step.launch != any_shape) continue;

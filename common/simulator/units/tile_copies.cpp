@@ -1,6 +1,7 @@
 #include "common/simulator/units/tile_copies.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -9,7 +10,7 @@
 #include "common/simulator/count/trace.hpp"
 #include "common/simulator/device/running_block.hpp"
 #include "common/simulator/units/hopper.hpp"
-#include "ptx_hopper.h"
+#include "ptx_bulk.h"
 
 namespace simulator {
 namespace {
@@ -221,6 +222,38 @@ void TileCopies::store(const void* map, const void* from, const int* at, int dim
   running().open.push_back(std::move(store));
 }
 
+void TileCopies::store_or_add(bool add, float* to, const float* from, int count,
+                              const void* instruction) {
+  const uintptr_t shared = reinterpret_cast<uintptr_t>(from);
+  const uintptr_t global = reinterpret_cast<uintptr_t>(to);
+  const size_t bytes = static_cast<size_t>(count) * sizeof(float);
+  const char* const name = add ? "bulk_add()" : "bulk_store()";
+  if (shared % 16 != 0 || global % 16 != 0 || bytes % 16 != 0)
+    refuse(running_, "bounds", instruction,
+           std::string("  ") + name + ": both addresses and the bytes must be multiples of 16\n",
+           cudaErrorMisalignedAddress);
+  if (!running_.is_shared(shared) || shared + bytes > running_.shared_end(shared))
+    refuse(running_, "bounds", instruction,
+           std::string("  ") + name + ": " + std::to_string(bytes) + " bytes at " +
+               running_.shared_name(shared) + " do not lie in this block's shared memory\n",
+           cudaErrorIllegalAddress);
+  if (running_.checks)
+    running_.checks->unit_access(shared, bytes, AccessKind::unit_read_begins, 0, nullptr,
+                                 instruction);
+  if (running_.trace != nullptr) {
+    running_.trace->tile_row_touched(global, global + bytes, true);
+    running_.trace->tile_copied(running_.call_before(instruction), true,
+                                static_cast<int64_t>(bytes), static_cast<int64_t>(bytes / 32));
+  }
+  Store store{};
+  store.tile.shared = shared;
+  store.tile.instruction = instruction;
+  store.numbers = to;
+  store.size = bytes;
+  store.add = add;
+  running().open.push_back(std::move(store));
+}
+
 void TileCopies::commit() {
   Thread& self = running();
   self.groups.push_back(std::exchange(self.open, {}));
@@ -239,8 +272,16 @@ void TileCopies::wait(int pending, bool only_read) {
 
 void TileCopies::read(Store& store) {
   if (store.has_read) return;
-  const TensorMapImage& map = store.tile.map;
   store.has_read = true;
+  if (store.numbers != nullptr) {
+    const auto* const from = reinterpret_cast<const unsigned char*>(store.tile.shared);
+    store.bytes.assign(from, from + store.size);
+    if (running_.checks)
+      running_.checks->unit_access(store.tile.shared, store.size, AccessKind::unit_read_ends, 0,
+                                   nullptr, store.tile.instruction);
+    return;
+  }
+  const TensorMapImage& map = store.tile.map;
   store.bytes.resize(static_cast<size_t>(map.bytes()));
   for (int64_t byte = 0; byte < map.bytes(); byte += 16)
     std::memcpy(&store.bytes[static_cast<size_t>(byte)], place(map, store.tile.shared, byte), 16);
@@ -249,7 +290,25 @@ void TileCopies::read(Store& store) {
                                  AccessKind::unit_read_ends, 0, nullptr, store.tile.instruction);
 }
 
+void TileCopies::write_numbers(const Store& store) {
+  for (size_t byte = 0; byte < store.size; byte += sizeof(float)) {
+    float* const number = store.numbers + byte / sizeof(float);
+    if (running_.checks)
+      running_.checks->global_access(reinterpret_cast<uintptr_t>(number), sizeof(float),
+                                     store.add ? AccessKind::atomic : AccessKind::write,
+                                     store.tile.instruction);
+    float part = 0;
+    std::memcpy(&part, &store.bytes[byte], sizeof part);
+    if (store.add)
+      std::atomic_ref(*number).fetch_add(part);
+    else
+      *number = part;
+    if (running_.checks) running_.checks->settle();
+  }
+}
+
 void TileCopies::write(const Store& store) {
+  if (store.numbers != nullptr) return write_numbers(store);
   const TensorMapImage& map = store.tile.map;
   for_each_row(map, store.tile.at, [&](int64_t row, int64_t first, int64_t columns, uintptr_t to) {
     if (columns == 0) return;
@@ -308,6 +367,12 @@ void tma_store(const void* map, const void* from, const int* at, int dimensions)
   const SimulatorScope scope;
   running.settle();
   running.hopper->copies.store(map, from, at, dimensions, __builtin_return_address(0));
+}
+void bulk_store_or_add(bool add, float* to, const float* from, int count) {
+  RunningBlock& running = hopper_block(add ? "bulk_add()" : "bulk_store()");
+  const SimulatorScope scope;
+  running.settle();
+  running.hopper->copies.store_or_add(add, to, from, count, __builtin_return_address(0));
 }
 void prefetch_tensor_map(const void*) {}  // no copy is any faster for it
 void tma_commit() {

@@ -23,6 +23,9 @@ class TileCopies {
             unsigned blocks, const void* instruction);
   void store(const void* map, const void* from, const int* at, int dimensions,
              const void* instruction);
+  /// Stores `count` numbers of shared memory at `to`, in global memory, or adds them to those
+  /// there.
+  void store_or_add(bool add, float* to, const float* from, int count, const void* instruction);
   void commit();
   /// All but the running thread's last groups have read their tiles, or also stored them.
   void wait(int pending, bool only_read);
@@ -46,6 +49,10 @@ class TileCopies {
     Tile tile;
     std::vector<unsigned char> bytes;  // once it has read them
     bool has_read = false;
+    // Of store_or_add(), where the tile's map says nothing:
+    float* numbers = nullptr;
+    size_t size = 0;  // bytes
+    bool add = false;
   };
   struct Thread {
     std::vector<Store> open;  // since the last commit
@@ -59,6 +66,7 @@ class TileCopies {
   void land(const Load& load);
   void read(Store& store);
   void write(const Store& store);
+  void write_numbers(const Store& store);
   void count(const Tile& tile, bool is_store);
   Thread& running();
 

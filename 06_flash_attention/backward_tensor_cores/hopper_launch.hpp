@@ -1,0 +1,70 @@
+// What launchers of steps 3 and 4 need: sums of dq in the workspace, to which blocks of keys add
+// their parts in turn.
+#pragma once
+
+#include "backward_tensor_cores/backward_tensor_cores.hpp"
+#include "common/kernel/grid.hpp"
+#include "hopper/launch.hpp"
+#include "hopper/schedule.hpp"
+
+namespace tutorial::flash_attention::backward_tensor_cores {
+
+/// Keys of a block: two warpgroups have 64 each.
+inline constexpr int KEYS = 128;
+/// Queries of a tile, for a head padded to D = 64 or 128: one or two times 64. So each warpgroup
+/// has 64×64 of the tile's dq: of 128 queries half of the rows, of 64 queries half of 128 columns.
+__host__ __device__ constexpr int queries_of_tile(int D) {
+  return D == 64 ? 128 : 64;
+}
+/// Numbers of such a part.
+inline constexpr int PART = 64 * 64;
+
+/// Tiles of queries of all heads.
+inline int64_t query_tiles(const Attention& shape) {
+  return shape.B * shape.NH * ceil_div(shape.Tq, queries_of_tile(shape.HS <= 64 ? 64 : 128));
+}
+
+/// What the workspace has.
+struct Sums {
+  /// (tiles, 2, queries of a tile): what a query's weights are divided by, in log2, and D.
+  float* of_queries;
+  /// (tiles, 2, PART): of each part of dq the sums of a lane side by side.
+  float* dq;
+  /// (tiles, 2): which block of keys may add to it.
+  unsigned* turns;
+  /// The next ticket: blocks are numbered as they begin.
+  unsigned long long* next_ticket;
+};
+
+/// Where they are, the turns and the ticket at 0 when the stream comes to it. Throws Error when
+/// the workspace is too small.
+Sums sums_from_0(const Attention& shape, const char* step, Workspace workspace,
+                 cudaStream_t stream);
+
+/// Before the kernel: what belongs to the queries.
+void sum_rows(const Attention& shape, const Tensors& at, const Sums& sums, cudaStream_t stream);
+
+/// After it: dq, times `factor` and rounded.
+void store_dq(const Attention& shape, const Tensors& at, const Sums& sums, float factor,
+              cudaStream_t stream);
+
+/// What a kernel loads by.
+struct Maps {
+  CUtensorMap q, k, v, dout, of_queries;
+};
+Maps maps_of(const Attention& shape, const Tensors& at, const Sums& sums);
+
+/// The order of blocks: of some heads the first keys, then the second ones, and so on. So the
+/// blocks that run have few heads, whose sums stay in the L2 cache; but neighbours in the order are
+/// not of one head, where each waits for the one before. On an H200 sums of so many bytes were
+/// best.
+inline constexpr int64_t SUM_BYTES = int64_t{8} << 20, LEAST_HEADS = 4;
+hopper::Schedule schedule_of_keys(const Attention& shape);
+
+/// Without pairs the gradients are zeros, and nothing else is to do: true.
+bool is_done_without(const Attention& shape, const Tensors& at, cudaStream_t stream);
+
+/// Throws Error for what steps 3 and 4 do not take.
+void require_hopper(const Attention& shape, const char* step, const Tensors& at);
+
+}  // namespace tutorial::flash_attention::backward_tensor_cores
