@@ -81,19 +81,22 @@ inline constexpr int64_t LARGEST_HEAD_SIZE = 256;
 /// Rows of a block, and of a tile that it walks over.
 inline constexpr int OWN_ROWS = 128, OTHER_ROWS = 64;
 
-/// How many bytes of workspace a step needs: for D; in steps 3 and 4 for what belongs to the
-/// queries, for sums of dq, whose turn each part is, and a ticket. And the most that any step here
-/// needs.
-inline int64_t workspace_bytes(const Attention& shape, Launcher* step) {
-  if (step != &warpgroups && step != &scores_ahead) return Workspace::bytes_of<float>(shape.rows());
+/// How many bytes of workspace steps 1 and 2 need: for D.
+inline int64_t row_dots_bytes(const Attention& shape) {
+  return Workspace::bytes_of<float>(shape.rows());
+}
+/// And steps 3 and 4: for what belongs to the queries, for sums of dq, for whose turn each part is,
+/// and for a ticket.
+inline int64_t sums_bytes(const Attention& shape) {
   const int64_t size = shape.HS <= 64 ? 128 : 64;
   const int64_t tiles = shape.B * shape.NH * ceil_div(shape.Tq, size);
   return Workspace::bytes_of<float>(tiles * 2 * size) + Workspace::bytes_of<float>(tiles * 8192) +
          Workspace::bytes_of<unsigned>(tiles * 2) +
          Workspace::bytes_of<unsigned long long>(std::min<int64_t>(tiles, 1));
 }
+/// The most that a step needs.
 inline int64_t workspace_bytes(const Attention& shape) {
-  return std::max(workspace_bytes(shape, &any_shape), workspace_bytes(shape, &scores_ahead));
+  return std::max(row_dots_bytes(shape), sums_bytes(shape));
 }
 
 }  // namespace tutorial::flash_attention::backward_tensor_cores

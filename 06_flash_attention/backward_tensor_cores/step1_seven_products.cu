@@ -82,7 +82,7 @@ void launch(const Attention& shape, const Tensors& at, Workspace workspace, cuda
   allow_shared_memory(queries_kernel<Tile>, Tile::BYTES, "head size", shape.HS);
   const unsigned keys = grid_blocks(shape.B * shape.NH_kv * ceil_div(shape.Tk, Tile::ROWS));
   const unsigned queries = query_blocks(shape, Tile::ROWS);
-  require_workspace(workspace, workspace_bytes(shape, &seven_products), "seven_products");
+  require_workspace(workspace, row_dots_bytes(shape), "seven_products");
   if (shape.HS == 0) return;
   float* const D = workspace.take<float>(shape.rows());
   row_dots(shape, at, D, stream);

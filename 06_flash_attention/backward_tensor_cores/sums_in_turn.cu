@@ -98,7 +98,7 @@ void require_hopper(const Attention& shape, const char* step, const Tensors& at)
 
 Sums sums_from_0(const Attention& shape, const char* step, Workspace workspace,
                  cudaStream_t stream) {
-  require_workspace(workspace, workspace_bytes(shape, &scores_ahead), step);
+  require_workspace(workspace, sums_bytes(shape), step);
   const int64_t tiles = query_tiles(shape), size = queries_of_tile(padded_head(shape));
   if (tiles == 0) return {};
   const Sums sums = {.of_queries = workspace.take<float>(tiles * 2 * size),
