@@ -329,7 +329,7 @@ ROUTINES = {  # by the chapter or part whose table they stand beside
     **dict.fromkeys(["04", "04/long_rows"], softmax),
     "05": unfused_attention,
     **dict.fromkeys(["06", "06/faster", "06/any_shape"], flash_attention),
-    **dict.fromkeys(["06/tensor_cores", "06/hopper", "06/few_queries", "06/fp16"], flash_attention_of_16_bits),
+    **dict.fromkeys(["06/tensor_cores", "06/hopper", "06/few_queries", "06/fp16", "06/fp8"], flash_attention_of_16_bits),
     "06/backward": attention_backward,
     "06/backward_tensor_cores": attention_backward_of_16_bits,
 }

@@ -171,6 +171,9 @@ SETS = {  # a name begins with the chapter's number
     "06_fp16": sizes("06/fp16", *[f"--batch 4 --heads {heads} --seq 4096 --head-dim {size}{full}"
                                   for heads, size in ((16, 128), (32, 64)) for full in (" --full", "")], ATTENTION),
     "06_hopper": bf16_attention("06/hopper", "head_sizes"),
+    "06_fp8": sizes(
+        "06/fp8", *[f"--batch 4 --heads {heads} --seq 4096 --head-dim {size}{full}" for heads, size in ((16, 128), (32, 64))
+                    for full in (" --full", "")], "--batch 4 --heads 16 --seq 16384 --head-dim 128 --full"),
     "06_few_queries": [*sizes("06/few_queries", *FEW_QUERIES), *sizes("06/few_queries", *[
         f"--batch 8 --heads {heads} --kv-heads 8 --seq {queries} --seq-kv {keys} --head-dim {size}"
         for heads, queries, keys, size in ((8, 1, 4096, 128), (64, 1, 4096, 128), (32, 1, 4096, 64),
