@@ -34,7 +34,7 @@ struct Tensors {
   bf16 *dq, *dk, *dv;
 };
 
-/// The step of part tensor_cores whose products these are.
+/// The step of part tensor_cores whose products step 1 has.
 inline constexpr const char* after = "tensor_cores/one_barrier";
 
 // ---- the steps
@@ -78,7 +78,7 @@ inline const std::vector<Step<Launcher>> steps = {
 /// The largest head size that a step takes.
 inline constexpr int64_t LARGEST_HEAD_SIZE = 256;
 
-/// Rows of a block, and of a tile that it walks over.
+/// In step 1: rows of a block, and of a tile that it walks over.
 inline constexpr int OWN_ROWS = 128, OTHER_ROWS = 64;
 
 /// How many bytes of workspace steps 1 and 2 need: for D.

@@ -1,4 +1,4 @@
-// D = rowsum(dout ∘ out), which each step begins with, and what is refused. A warp has a row.
+// D = rowsum(dout ∘ out), which steps 1 and 2 begin with, and what is refused. A warp has a row.
 //
 // asked for by row_dots_kernel  loads 4·B·NH·Tq·HS bytes, stores 4·B·NH·Tq bytes
 #include "backward_tensor_cores/launch.hpp"

@@ -64,3 +64,28 @@ def parts():
     f.text(left - 14, top + 3.5 * S - 10, "dS·K", 12, PURPLE, "end")
     f.text(left, top + N * S + 15, "added from left to right, on every run", 12.5, middle=True)
     return f
+
+
+@figure("06_turns")
+def turns():
+    f = Figure(760, 262, "Blocks of keys and tiles of queries as a staircase in time: of each tile block 0 stores its part of dq, then "
+                         "block 1 adds to it, then 2, then 3.")
+    left, top, wide, high = 92, 62, 84, 34
+    f.heading(20, 24, "whose turn it is to add to a tile's dq")
+    for block in range(4):
+        y = top + block * high
+        f.text(left - 12, y + high / 2 - 2, f"block {block}", 12.5, ORANGE, "end", middle=True)
+        for n in range(4):
+            x, shown = left + (n + block) * wide, n == 0
+            f.rect(x, y, wide - 4, high - 4, GREEN, HALF if shown else FAINT, 0.8)
+            how = "tile 3: store" if block == 0 and shown else "tile 3: add" if shown else f"tile {3 - n}"
+            f.text(x + (wide - 4) / 2, y + (high - 4) / 2, how, 12, middle=True, anchor="middle")
+        if block:
+            x = left + block * wide
+            f.path(f"M{x - wide + (wide - 4) / 2} {y - 4}V{y + high / 2 - 2}H{x - 4}", GREEN, 1.5, arrow=True)
+    y = top + 4 * high + 14
+    f.arrow(left, y, left + 7 * wide - 6, y, GREY)
+    f.text(left + 7 * wide + 2, y, "time", 12, GREY, middle=True)
+    f.lines(left, y + 22, ["Each block begins with the last tile of queries, and is one tile behind the block before it:",
+                           "from then on nobody waits."], 12.5, step=17)
+    return f
