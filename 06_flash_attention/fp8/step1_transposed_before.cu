@@ -1,8 +1,8 @@
-// Step 1 = step 9 of part hopper (tile_stores) + numbers of 8 bits. A product of tensor cores takes
-// 32 of them along K where it takes 16 of 16 bits, in the same time; and it takes them in one way
-// only: along K. So does Q·Kᵀ, whose K are the columns. But in P·V they are the keys, and V's rows
-// run along its columns. So a kernel first writes Vᵀ to the workspace. It puts the keys in the
-// order that P's registers have (words.cuh), so that P needs no word to other lanes.
+// Step 1 = step 9 of part hopper (tile_stores) + numbers of 8 bits. A product of tensor cores sums
+// over 32 of them where it sums over 16 of 16 bits, in the same time; and rows of both operands
+// must run along what is summed over. Rows of Q and K do, along the head size. P·V sums over keys,
+// and rows of V do not run along those. So a kernel first writes Vᵀ to the workspace. It puts the
+// keys in the order that P's registers have (words.cuh), so that P needs no word to other lanes.
 //
 //   V (keys, HS) ──transpose_values──▶ Vᵀ (HS, keys in order) ──TMA──▶ P·V
 //
@@ -10,8 +10,7 @@
 // its own: it is twice as large as Q's.
 //
 // FLOP            4·HS a visible pair of query and key
-// global memory   B·HS·(NH·Tq + 2·NH_kv·Tk) bytes read, 2·B·NH·Tq·HS + 4·B·NH·Tq written; and V
-// once
+// global memory   B·HS·(NH·Tq + 2·NH_kv·Tk) bytes read, 2·B·NH·Tq·HS + 4·B·NH·Tq written; V once
 //                 more read, and Vᵀ written
 // asked for       loads B·NH·(HS·(Tq + (Tk + 32·⌈Tk/32⌉)·⌈Tq/128⌉) + 24·128·⌈Tq/128⌉) bytes,
 //                 stores 2·B·NH·Tq·(HS + 2) bytes

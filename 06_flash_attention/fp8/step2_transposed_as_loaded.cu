@@ -6,7 +6,7 @@
 //   3 warps         ▕Vᵀ▏ ▕Vᵀ▏ ▕Vᵀ▏ …             V full ──▶ Vᵀ full, V empty
 //   consumers         S  P·V  S  P·V …           Vᵀ empty
 //
-// They read and write 16 bytes a row of eight at a time, and change no register with others.
+// They read and write 16 bytes a row of eight at a time, and exchange no register with others.
 //
 // FLOP            as step 1
 // global memory   B·HS·(NH·Tq + 2·NH_kv·Tk) bytes read, 2·B·NH·Tq·HS + 4·B·NH·Tq written

@@ -2,6 +2,7 @@
 // said of a problem.
 #include "attention_program.hpp"
 
+#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 

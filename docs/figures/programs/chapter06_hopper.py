@@ -165,3 +165,26 @@ def boxes():
     f.text(595, 119, "16,384 bytes", 12, GREY)
     f.lines(20, 236, ["Shown for Q at D = 128: Br = 128 rows of queries. K and V have as many rows as a tile has keys."], 12.5)
     return f
+
+
+@figure("06_fp8_places")
+def places():
+    f = Figure(760, 232, "Of 16 keys, who has which. As sums of S lane t of a quad has keys 2t, 2t + 1, 8 + 2t and 9 + 2t. As A of P·V a "
+                         "register stands for places 4t to 4t + 3. So place 0 to 3 get keys 0, 1, 8, 9, the next keys 2, 3, 10, 11.")
+    left, cell, colors = 150, 36, (BLUE, ORANGE, GREEN, PURPLE)
+    f.heading(20, 24, "16 keys of a row, and the four lanes 4g + t that have their weights")
+    rows = ((58, "as sums of S", "key", lambda n: n, lambda n: n % 8 // 2),
+            (138, "as A of P·V", "key", lambda n: n // 2 % 2 * 8 + n // 4 * 2 + n % 2, lambda n: n // 4))
+    for y, name, what, key, lane in rows:
+        f.text(left - 14, y + 15, name, 12.5, anchor="end", middle=True)
+        for n in range(16):
+            f.rect(left + n * cell, y, cell - 3, 30, colors[lane(n)], HALF, 0.8)
+            f.text(left + n * cell + (cell - 3) / 2, y + 15, key(n), 12, anchor="middle", middle=True)
+    for n in range(16):
+        f.text(left + n * cell + (cell - 3) / 2, 186, n, 11, GREY, "middle")
+    f.text(left - 14, 182, "place of 16", 12, GREY, "end", middle=True)
+    for t in range(4):
+        f.text(left + t * 150, 218, f"lane {t} of four", 12.5, (BLUE, ORANGE, GREEN, PURPLE)[t])
+    f.arrow(left + 4 * cell - 2, 94, left + 4 * cell - 2, 132, GREY)
+    f.text(left + 4 * cell + 10, 114, "no weight leaves its lane; V's keys take this order", 12.5, middle=True)
+    return f
