@@ -227,15 +227,23 @@ void TileCopies::store_or_add(bool add, float* to, const float* from, int count,
   const uintptr_t shared = reinterpret_cast<uintptr_t>(from);
   const uintptr_t global = reinterpret_cast<uintptr_t>(to);
   const size_t bytes = static_cast<size_t>(count) * sizeof(float);
-  const char* const name = add ? "bulk_add()" : "bulk_store()";
-  if (shared % 16 != 0 || global % 16 != 0 || bytes % 16 != 0)
+  const std::string start = add ? "  bulk_add(): " : "  bulk_store(): ";
+  if (!running_.is_shared(shared))
     refuse(running_, "bounds", instruction,
-           std::string("  ") + name + ": both addresses and the bytes must be multiples of 16\n",
-           cudaErrorMisalignedAddress);
-  if (!running_.is_shared(shared) || shared + bytes > running_.shared_end(shared))
+           start + "the numbers must lie in this block's shared memory\n", cudaErrorIllegalAddress);
+  const auto between = [&](const std::string& what) {
+    refuse(running_, "bounds", instruction, start + what, cudaErrorMisalignedAddress);
+  };
+  if (shared % 16 != 0)
+    between(running_.shared_name(shared) + " does not begin at a multiple of 16 bytes\n");
+  if (global % 16 != 0)
+    between("the place in global memory does not begin at a multiple of 16 bytes\n");
+  if (bytes % 16 != 0)
+    between("the count must be a multiple of 4, and " + std::to_string(count) + " is none\n");
+  if (bytes > running_.shared_end(shared) - shared)
     refuse(running_, "bounds", instruction,
-           std::string("  ") + name + ": " + std::to_string(bytes) + " bytes at " +
-               running_.shared_name(shared) + " do not lie in this block's shared memory\n",
+           start + std::to_string(count) + " numbers at " + running_.shared_name(shared) +
+               " go past the end of shared memory\n",
            cudaErrorIllegalAddress);
   if (running_.checks)
     running_.checks->unit_access(shared, bytes, AccessKind::unit_read_begins, 0, nullptr,
