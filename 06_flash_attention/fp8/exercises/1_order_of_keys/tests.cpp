@@ -63,7 +63,7 @@ TEST_CASE("y = (A·Bᵀ)·C, of any number of rows") {
   const Problem p(m, n);
   const DeviceBuffer<e4m3> A(p.A), B(p.B), C(p.C);
   check_launch([&](float* y) { two_products(A.data(), B.data(), C.data(), y, m, n); }, products(p),
-               {.name = "y", .rows = m, .cols = D, .tile = tile_of_a_block(64, D)});
+               {.name = "y", .rows = m, .cols = D, .tile = tile_in_any_order(64, D)});
 }
 
 TEST_CASE("the budget: S stays in registers") {
