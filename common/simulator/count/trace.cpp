@@ -74,13 +74,6 @@ void Trace::warp_passed(int warp, const WarpOperation& operation, bool all) {
   ++profiled_.places[{operation.place.path, operation.place.line}].warp_operations;
 }
 
-void Trace::warp_finished(int warp) {
-  walk(warp);
-  const size_t first = static_cast<size_t>(warp) * 32;
-  for (size_t t = first; t < std::min(first + 32, threads_.size()); ++t)
-    spare_.push_back(std::move(threads_[t].trace));
-}
-
 void Trace::walk(int warp) {
   const size_t first = static_cast<size_t>(warp) * 32;
   const size_t lanes = std::min<size_t>(32, threads_.size() - first);

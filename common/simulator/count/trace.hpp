@@ -108,7 +108,7 @@ class Trace {
   // The block, or `lanes` of a warp, have come to the same place; `all`: no living lane is missing.
   void barrier_passed(Where where);
   void warp_passed(int warp, const WarpOperation& operation, bool all);
-  void warp_finished(int warp);
+  void warp_finished(int warp) { walk(warp); }
 
   /// What was counted since the last call.
   Profiled take() { return std::exchange(profiled_, {}); }
@@ -146,8 +146,7 @@ class Trace {
   void touch(int warp, const Event& event, const WarpRequest& request);
 
   std::vector<Thread> threads_;
-  WarpRequest copied_from_;                // of the copies whose copy_to comes next
-  std::vector<std::vector<Event>> spare_;  // of finished threads, kept for their memory
+  WarpRequest copied_from_;  // of the copies whose copy_to comes next
   Profiled profiled_;
 
   bool sampled_ = false;
