@@ -1,6 +1,4 @@
 // What the kernels ask global memory for, beside what they say.
-#include "common/testing/asked_for.hpp"
-
 #include "problem.hpp"
 
 namespace tutorial::masked_bmm {
@@ -19,25 +17,14 @@ TEST_CASE("every step asks for what its header says", "[counts]") {
   for (const Shape& s : {Shape{1, 128, 256, 16}, {2, 130, 141, 19}, {1, 200, 300, 4}}) {
     for (const std::string kind : {"causal", "window:20"}) {
       if (!is_in_sample(step.name)) continue;
-      int64_t of_masks = -1;
-      const auto counts_with = [&](int64_t K) {
-        CAPTURE(step.name, s.batch, s.M, s.N, K, kind);
-        Problem problem({s.batch, s.M, s.N, K},
-                        make_mask(kind, s.batch, s.M, s.N, kind[0] == 'w', 5));
-        DeviceBuffer<float> C(s.batch * s.M * s.N);
-        const auto call = [&](auto run) {
-          return run(problem.p, problem.device_A.data(), problem.device_B.data(), C.data());
-        };
-        const std::vector<Asked> asked = call(step.asked);
-        const Counts counts = check_asked_for(asked, [&] { call(step.launch); },
-                                              {.more = bytes_of_masks(step, problem)});
-        // However long the rows are the masks are read once.
-        if (of_masks >= 0) CHECK(loads_beyond(asked, counts) == of_masks);
-        of_masks = loads_beyond(asked, counts);
-        return counts;
+      CAPTURE(s.batch, s.M, s.N, kind);
+      const auto problem_of = [&](int64_t K) {
+        return Problem({s.batch, s.M, s.N, K},
+                       make_mask(kind, s.batch, s.M, s.N, kind[0] == 'w', 5));
       };
-      counts_with(s.K + 8);
-      const Counts counts = counts_with(s.K);
+      const Counts counts = check_asked_for_two_K(
+          step, s.K, problem_of,
+          [&](const Problem& problem) { return bytes_of_masks(step, problem); });
       CHECK(counts.shared_stores.conflicts == 0);
       if (step.launch == bmm_then_fill || step.launch == three_level_mask) continue;
       check_no_conflicts(counts);

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "03_masked_bmm.hpp"
+#include "common/testing/asked_for.hpp"
 #include "common/testing/testing.hpp"
 #include "mask_options.hpp"
 #include "skipped.hpp"
@@ -111,5 +113,29 @@ struct ProblemOn {
                  masked_bmm_reference(p, mask, A, B), layout, offset);
   }
 };
+
+/// Compares what a step asks for with its formula, for K and for more of it: problem_of(K) is a
+/// problem, most_beyond(problem) the bytes that its masks may add. However long the rows are, these
+/// are read once. Gives what was counted for K.
+template <class AnyStep, class ProblemOf, class MostBeyond>
+Counts check_asked_for_two_K(const AnyStep& step, int64_t K, const ProblemOf& problem_of,
+                             const MostBeyond& most_beyond) {
+  Counts counts;
+  std::optional<int64_t> of_masks;
+  for (const int64_t of_K : {K + 8, K}) {
+    CAPTURE(step.name, of_K);
+    const auto problem = problem_of(of_K);
+    DeviceBuffer<float> C(problem.p.batch * problem.p.M * problem.p.N);
+    const auto call = [&](auto run) {
+      return run(problem.p, problem.device_A.data(), problem.device_B.data(), C.data());
+    };
+    const std::vector<Asked> asked = call(step.asked);
+    counts = check_asked_for(asked, [&] { call(step.launch); }, {.more = most_beyond(problem)});
+    const int64_t beyond = loads_beyond(asked, counts);
+    CHECK(of_masks.value_or(beyond) == beyond);
+    of_masks = beyond;
+  }
+  return counts;
+}
 
 }  // namespace tutorial::masked_bmm

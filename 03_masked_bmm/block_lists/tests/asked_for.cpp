@@ -1,43 +1,35 @@
 // What the kernels ask global memory for, beside what they say.
-#include "common/testing/asked_for.hpp"
-
 #include "block_lists/tests/problem.hpp"
 
 namespace tutorial::masked_bmm::block_lists {
 namespace {
+
+/// "The words and the list more".
+int64_t bytes_of_lists(const Step<Launcher>& step, const Problem& problem) {
+  const ListedBmm& p = problem.p;
+  const int64_t live = live_blocks(p, problem.mask, BLOCK).count;
+  const int64_t blocks = p.batch * ceil_div(p.M, BLOCK) * ceil_div(p.N, BLOCK);
+  if (step.launch == mask_words)  // by each thread: an entry of the list, its word twice
+    return 256 * (16 * blocks + 2 * 8 * live);
+  if (step.launch == small_tiles || step.launch == overlapped_tiles)  // by a thread; by each
+    return 2 * 16 * blocks + 256 * 8 * live;
+  return 0;
+}
 
 TEST_CASE("every step asks for what its header says", "[counts]") {
   const auto step = EACH_STEP(steps);
   for (const Shape& s : {Shape{1, 128, 256, 16}, {2, 130, 141, 19}, {1, 200, 300, 4}}) {
     for (const char* kind : {"causal", "window:20", "none"}) {
       if (!is_in_sample(step.name)) continue;
-      int64_t of_lists = -1;
-      const auto counts_with = [&](int64_t K) {
-        CAPTURE(step.name, s.batch, s.M, s.N, K, kind);
+      CAPTURE(s.batch, s.M, s.N, kind);
+      const auto problem_of = [&](int64_t K) {
         Problem problem({s.batch, s.M, s.N, K}, make_mask(kind, s.batch, s.M, s.N, false, 5));
         problem.p.band = band_of(kind, s.M, s.N);
-        // "The words and the list more".
-        const int64_t live = live_blocks(problem.p, problem.mask, BLOCK).count;
-        const int64_t blocks = s.batch * ceil_div(s.M, BLOCK) * ceil_div(s.N, BLOCK);
-        Allowance loads;
-        if (step.launch == mask_words)  // by each thread: an entry of the list, its word twice
-          loads.more = 256 * (16 * blocks + 2 * 8 * live);
-        if (step.launch == small_tiles || step.launch == overlapped_tiles)  // by a thread; by each
-          loads.more = 2 * 16 * blocks + 256 * 8 * live;
-        DeviceBuffer<float> C(s.batch * s.M * s.N);
-        const auto call = [&](auto run) {
-          return run(problem.p, problem.device_A.data(), problem.device_B.data(), C.data());
-        };
-        const std::vector<Asked> asked = call(step.asked);
-        const Counts counts = check_asked_for(
-            asked, [&] { call(step.launch); }, loads);
-        // However long the rows are, words and list are read once.
-        if (of_lists >= 0) CHECK(loads_beyond(asked, counts) == of_lists);
-        of_lists = loads_beyond(asked, counts);
-        return counts;
+        return problem;
       };
-      counts_with(s.K + 8);
-      const Counts counts = counts_with(s.K);
+      const Counts counts = check_asked_for_two_K(
+          step, s.K, problem_of,
+          [&](const Problem& problem) { return bytes_of_lists(step, problem); });
       CHECK(counts.shared_stores.conflicts == 0);
       if (step.launch == mask_words) continue;
       // Operands have none; words do, which nobody reads where all is kept and no edge is near.
