@@ -49,6 +49,10 @@ TEST_CASE("fp8 attention: the program says how far 8 bits and 16 are off", "[pro
     CHECK((of_weights > 0.01 && of_weights < 0.03));
   }
   CHECK(errors_of("bf16, head_sizes").first < 0.005);
+  // Without keys out is zeros, of which an error is no part.
+  const ProgramRun none = run_program(sizes("1", "1", "4", "0"));
+  CHECK(none.status == 0);
+  CHECK_THAT(none.out, ContainsSubstring("0.0e+00") && !ContainsSubstring("nan"));
 }
 
 TEST_CASE("fp8 attention: the program fails whichever row is wrong", "[program]") {
