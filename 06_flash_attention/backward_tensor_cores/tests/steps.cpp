@@ -80,6 +80,7 @@ TEST_CASE("backward_tensor_cores: any_shape takes any address that a bf16 can ha
     check_step(step, p, {1, 1, 1, 1, 1, 1, 1, 1, 1});
     check_step(step, p, {1, 2, 4, 8, 3, 1, 5, 6, 7});
   }
+  check_step(step, bf16_problem({.Tq = 3, .Tk = 3, .HS = 0}), {.q = 1});
   const Problem p = bf16_problem({.NH = 2, .NH_kv = 1, .Tq = 9, .Tk = 33, .HS = 24});
   for (const int64_t by : {1, 2, 4})
     for (int64_t Offsets::*const of : {&Offsets::q, &Offsets::k, &Offsets::v, &Offsets::out,

@@ -89,7 +89,7 @@ TEST_CASE("hopper: every step stays in its stream, and two launches share nothin
 
 TEST_CASE("hopper: every step does nothing when there is nothing to do") {
   const auto step = EACH_STEP(steps);
-  check_step(step, normal_problem({.B = 0, .HS = 8}));
+  for (const int64_t HS : {8, 72}) check_step(step, normal_problem({.B = 0, .HS = HS}));
   check_step(step, normal_problem({.NH = 0, .HS = 8}));
   check_step(step, normal_problem({.NH = 0, .NH_kv = 0, .HS = 8}));
   check_step(step, normal_problem({.Tq = 0, .Tk = 5, .HS = 8}));
