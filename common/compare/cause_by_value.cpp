@@ -22,8 +22,8 @@ std::string nothing_written(const Failure& f) {
          "finds there (+= for =)";
 }
 
+/// (What was never written is NaN as well, and is told before.)
 std::string only_nans(const Failure& f) {
-  if (f.never_written > 0) return "";
   if (!every_wrong(f, [&](int64_t i) { return std::isnan(f.got(i)); })) return "";
   if (every_wrong(f, [&](int64_t i) { return std::isinf(f.want(i)); }))
     return "NaN where infinity is wanted: an infinity is subtracted from itself or multiplied by 0";
@@ -60,7 +60,6 @@ std::string poison_added(const Failure& f) {
 /// The output as it would lie in memory if rows and columns were exchanged.
 std::string transposed(const Failure& f) {
   const Layout& layout = f.checked.layout;
-  if (layout.rows < 2 || layout.cols < 2) return "";
   const auto matches_transpose = [&](int64_t i) {
     const Place place = f.checked.place(i);
     const int64_t there = (place.batch * layout.cols + place.col) * layout.rows + place.row;
@@ -72,16 +71,13 @@ std::string transposed(const Failure& f) {
          "or its stride is the number of rows";
 }
 
-/// The factor k for which got = k · want at every wrong element, if there is one.
+/// The factor k for which got = k · want at every wrong element, if there is one. (No value that is
+/// not finite is within the tolerance; neither is any where zeros are wanted, as 0·∞ is NaN.)
 std::optional<double> common_factor(const Failure& f) {
   if (f.wrong.size() < 3) return {};
-  if (!every_wrong(f,
-                   [&](int64_t i) { return std::isfinite(f.got(i)) && std::isfinite(f.want(i)); }))
-    return {};
   const int64_t pivot = *std::max_element(f.wrong.begin(), f.wrong.end(), [&](auto a, auto b) {
     return std::abs(f.want(a)) < std::abs(f.want(b));
   });
-  if (f.want(pivot) == 0) return {};
   const double factor = f.got(pivot) / f.want(pivot);
   // The pivot's own rounding makes the factor uncertain by its bound over its value.
   const double uncertain = f.bound(pivot) / std::abs(f.want(pivot));

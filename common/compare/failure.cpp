@@ -29,8 +29,7 @@ bool is_poison(float value) {
 }
 
 int64_t Checked::find(Place place) const {
-  if (place.batch < 0 || place.batch >= layout.batch || place.row < 0 || place.row >= layout.rows ||
-      place.col < 0 || place.col >= layout.cols)
+  if (place.row < 0 || place.row >= layout.rows || place.col < 0 || place.col >= layout.cols)
     return -1;
   const int64_t row = place.batch * layout.rows + place.row;
   // Most often all rows are checked, and a row is its own index.

@@ -31,7 +31,7 @@ struct Checked {
     const int64_t row = rows[i / layout.cols];
     return {row / layout.rows, row % layout.rows, i % layout.cols};
   }
-  /// The element at a place, or -1 if it is outside of the output or was not checked.
+  /// The element at a place of a matrix, or -1 if it is outside of that or was not checked.
   int64_t find(Place place) const;
   /// The same element's number in the whole output.
   int64_t element(int64_t i) const { return rows[i / layout.cols] * layout.cols + i % layout.cols; }

@@ -119,13 +119,13 @@ std::string map(const Failure& failure) {
   size_t width = label.size() - 1;  // × is two bytes and one column
 
   std::vector<std::string> lines = draw_map(tiles, batch, down_each, across_each);
-  // The note stands beside the last mark that shows a wrong tile.
+  // The note stands beside the last mark that shows a wrong tile; the worst element's is one.
   const auto is_wrong = [](const std::string& line) { return line.find('#') != line.npos; };
   const auto noted = std::find_if(lines.rbegin(), lines.rend(), is_wrong);
   std::string note = "   ← " + pattern_text(tiles);
   if (down_each > 1 || across_each > 1)
     note += "; a mark stands for " + std::to_string(down_each) + "×" + std::to_string(across_each);
-  if (noted != lines.rend()) *noted += note;
+  *noted += note;
 
   std::string text;
   for (size_t i = 0; i < lines.size(); ++i)
@@ -176,7 +176,7 @@ std::string tutorial::owner_of(const Layout& layout, int64_t element) {
   std::string text = "block (" + pair(row / tile.rows, col / tile_cols);
   if (batch > 0) text += "," + std::to_string(batch);
   text += ")";
-  if (tile.thread_rows > 0 && tile.thread_cols > 0 && tile.cols > 0) {
+  if (tile.thread_rows > 0 && tile.cols > 0) {
     const int parts = tile.thread_col_parts;
     text += ", thread (" +
             pair(row % tile.rows / tile.thread_rows,

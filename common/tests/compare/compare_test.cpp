@@ -163,6 +163,7 @@ TEST_CASE("block and thread follow the tile's shape") {
   // Columns 0-3 and 16-19 of a tile belong to thread 0; 18 is in its second group.
   CHECK(owner({.rows = 8, .cols = 32, .thread_cols = 8, .thread_col_parts = 2}, 1) ==
         "block (0,4), thread (0,1)");
+  CHECK(owner({.rows = 16, .cols = 16, .names_block = false}, 1) == "");
 }
 
 TEST_CASE("the map of a large output is drawn smaller") {
@@ -175,6 +176,9 @@ TEST_CASE("the map of a large output is drawn smaller") {
   CHECK_THAT(report, ContainsSubstring("  ....................#   ← 2 of 1353 tiles; a mark stands "
                                        "for 3×2\n"));
   CHECK(std::count(report.begin(), report.end(), '#') == 2);
+  Outcome wide(1, 10, 410, {.rows = 10, .cols = 10});
+  wide.got_at(0, 0, 0) += 1;
+  CHECK_THAT(wide.compare().report, ContainsSubstring("a mark stands for 1×2\n"));
 }
 
 TEST_CASE("without a tile the map shows parts of the output") {

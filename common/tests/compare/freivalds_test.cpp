@@ -84,6 +84,23 @@ TEST_CASE("Freivalds' check finds NaN, infinity and a dropped last term") {
   CHECK(product.check().wrong == 40);
 }
 
+TEST_CASE("Freivalds' check names the first ranges of rows, and tiles where these are known") {
+  Product product(40, 30, 20, Init::normal);
+  for (int64_t row = 0; row < 40; row += 5) product.C[row * 30] += 1;
+  const Comparison comparison =
+      freivalds(product.A, product.B, product.C, 40, 30, 20, 5, {.rows = 40, .cols = 30});
+  CHECK_THAT(comparison.report, ContainsSubstring("wrong: row 0, row 5, row 10, row 15, 4 more\n"));
+  CHECK_THAT(comparison.report, !ContainsSubstring("belongs to"));
+}
+
+TEST_CASE("Freivalds' check: sizes that do not fit are a mistake of the caller") {
+  const Product product(4, 3, 2, Init::normal);
+  for (const auto& [M, N, K] : {std::array<int64_t, 3>{5, 3, 2}, {4, 4, 2}, {4, 3, 1}})
+    CHECK_THROWS_AS(freivalds(product.A, product.B, product.C, M, N, K, 5, {}), std::logic_error);
+  const std::vector<float> one(1);
+  CHECK_THROWS_AS(freivalds(product.A, product.B, one, 4, 3, 2, 5, {}), std::logic_error);
+}
+
 TEST_CASE("two errors that cancel under one vector are found under another") {
   Product product(4, 2, 8, Init::normal);
   product.C[0] += 1;

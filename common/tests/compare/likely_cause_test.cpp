@@ -112,6 +112,19 @@ TEST_CASE("cause: a scale is missing") {
   CHECK_THAT(cause(outcome), ContainsSubstring("wrong sign"));
 }
 
+TEST_CASE("no cause: a factor near 1, near 0, or of what is hardly known is no scale") {
+  Outcome outcome(1, 40, 40, kTile);
+  outcome.compute([&](auto, auto r, auto c) { return 1.0002f * outcome.want_at(0, r, c); });
+  CHECK_THAT(cause(outcome), ContainsSubstring("every error is small"));
+  const auto is_scaled = ContainsSubstring("times what it should be");
+  outcome.compute([&](auto, auto r, auto c) { return r + c == 0 ? 1e-6f : 0; });
+  CHECK_THAT(cause(outcome), !is_scaled);
+  outcome.compute([&](auto, auto r, auto c) { return 8 * outcome.want_at(0, r, c); });
+  CHECK_THAT(cause(outcome), is_scaled);
+  outcome.want.bound.assign(outcome.got.size(), 1);
+  CHECK_THAT(cause(outcome), !is_scaled);
+}
+
 TEST_CASE("cause: what belongs elsewhere") {
   Outcome outcome(2, 40, 40, kTile);
   const auto got_from = [&](auto source) {
@@ -135,6 +148,26 @@ TEST_CASE("cause: what belongs elsewhere") {
              ContainsSubstring("one row further down"));
   CHECK_THAT(got_from([](auto b, auto r, auto c) { return Index(b, r, c - 1); }),
              ContainsSubstring("one column to the left"));
+}
+
+TEST_CASE("cause: what belongs elsewhere, where few elements say so, or some rows are known") {
+  // The last row holds nothing that belongs elsewhere, and only two elements do.
+  Outcome few = disturb({1, 40, 40, kTile}, [](auto, auto r, auto) { return r == 39; });
+  for (const int64_t col : {4, 8}) few.got_at(0, 3, col) = few.want_at(0, 4, col);
+  CHECK_THAT(cause(few), !ContainsSubstring("one row further down"));
+
+  Outcome down(1, 40, 40, kTile);
+  down.compute([&](auto, auto r, auto c) { return r < 39 ? down.want_at(0, r + 1, c) : 0.25f; });
+  Expected want;
+  std::vector<int64_t> rows;
+  for (int64_t row = 0; row < 40; ++row) {
+    if (row == 1) continue;
+    rows.push_back(row);
+    for (int64_t col = 0; col < 40; ++col) want.value.push_back(down.want_at(0, row, col));
+  }
+  want.bound.assign(want.value.size(), 1e-5);
+  CHECK_THAT(compare_rows(down.got, want, rows, down.layout).report,
+             ContainsSubstring("one row further down"));
 }
 
 // ---- from the places
@@ -168,6 +201,9 @@ TEST_CASE("cause: the last columns") {
   const auto last = [](auto, auto, auto c) { return c >= 48; };
   CHECK_THAT(cause(damage({1, 64, 50, kTile}, last, poison())),
              ContainsSubstring("the last columns are never written: the grid's x size"));
+  Tile tile = kTile;
+  tile.x_down = true;
+  CHECK_THAT(cause(damage({1, 64, 50, tile}, last, poison())), ContainsSubstring("grid's y size"));
   CHECK_THAT(cause(disturb({1, 64, 50, kTile}, last)), ContainsSubstring("the column guard"));
 }
 
@@ -179,6 +215,12 @@ TEST_CASE("cause: both edges, and the corner") {
              ContainsSubstring("the tiles at the edge are never written"));
   const auto corner = [](auto, auto r, auto c) { return r >= 48 && c >= 48; };
   CHECK_THAT(cause(disturb({1, 50, 50, kTile}, corner)), ContainsSubstring("only the last tile"));
+}
+
+TEST_CASE("no cause: half of a single row or column of tiles is no edge") {
+  const auto half = [](auto, auto r, auto c) { return r >= 32 || c >= 32; };
+  for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{16, 64}, {64, 16}})
+    CHECK_THAT(cause(disturb({1, rows, cols, kTile}, half)), !ContainsSubstring("at the edge"));
 }
 
 TEST_CASE("no cause: tiles off the diagonal are not the edge's, as the corner is right") {
@@ -210,6 +252,9 @@ TEST_CASE("cause: the same part of every tile") {
   const auto part = [](auto, auto r, auto c) { return r % 16 >= 8 && c % 16 >= 12; };
   CHECK_THAT(cause(disturb({1, 64, 64, kTile}, part)),
              ContainsSubstring("(rows 8–15, columns 12–15)"));
+  const auto columns = [](auto, auto r, auto c) { return (r + c) % 2 == 0 && c % 16 >= 12; };
+  CHECK_THAT(cause(disturb({1, 64, 64, kTile}, columns)), ContainsSubstring("(columns 12–15)"));
+  CHECK_THAT(cause(disturb({1, 16, 16, kTile}, part)), !ContainsSubstring("of every tile"));
   // Two matrices that are smaller than a tile: all of a tile that there is.
   const auto half = [](auto, auto r, auto c) { return (r + c) % 2 == 0; };
   CHECK_THAT(cause(disturb({2, 5, 9, kTile}, half)), !ContainsSubstring("the same part"));
