@@ -34,10 +34,11 @@ class NewFile {
         (fs::exists(status) && !fs::is_regular_file(status)))
       fail(path, "it is no ordinary file; give the path of one");
     // A link stays a link, and what it points to is replaced.
-    const fs::path target = fs::is_symlink(fs::symlink_status(path, ignored))
-                                ? fs::weakly_canonical(path, ignored)
-                                : fs::path(path);
-    target_ = target.empty() ? path : target.string();
+    std::error_code error;
+    target_ = fs::is_symlink(fs::symlink_status(path, ignored))
+                  ? fs::weakly_canonical(path, error).string()
+                  : path;
+    if (error) fail(path, file_error_text(error.value()));
     part_ = target_ + ".part" + std::to_string(getpid());
     descriptor_ = open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ < 0) fail_with_errno();

@@ -91,7 +91,6 @@ Init parse_init(std::string_view name) {
 
 std::vector<float> make_values(const std::vector<int64_t>& shape, Init init, uint64_t seed) {
   const size_t count = static_cast<size_t>(element_count(shape));
-  if (init == Init::identity) return identity(shape, count);
 
   std::vector<float> values(count);
   const Bits bits(seed);
@@ -109,7 +108,7 @@ std::vector<float> make_values(const std::vector<int64_t>& shape, Init init, uin
             static_cast<float>(static_cast<double>(i) / static_cast<double>(count)), 1 - 0x1p-24f);
       break;
     case Init::identity:
-      break;
+      return identity(shape, count);
   }
   if (init == Init::outliers) {
     const Bits chosen(~seed);

@@ -37,6 +37,10 @@ TEST_CASE("what keeps a file from being written is said as it is") {
   CHECK_THAT(refusal_of(folder / std::string(300, 'x')), ContainsSubstring("the name is too long"));
   fs::create_symlink("round", folder / "round");
   CHECK_THAT(refusal_of(folder / "round/x"), ContainsSubstring("around in a circle"));
+  CHECK_THAT(refusal_of(folder / "round"), ContainsSubstring("around in a circle"));
+  CHECK_THAT(refusal_of(folder / "none/"), ContainsSubstring("it is a directory"));
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  CHECK_THAT(refusal_of(folder / "pipe"), ContainsSubstring("it is no ordinary file"));
   // These need a disk, or another user.
   CHECK_THAT(file_error_text(ENOSPC), ContainsSubstring("the disk is full"));
   CHECK_THAT(file_error_text(EROFS), ContainsSubstring("is read-only"));
@@ -61,6 +65,8 @@ TEST_CASE("two paths may lead to one file") {
   put(folder / "x", "");
   fs::create_symlink("x", folder / "link");
   CHECK(same_file(folder / "x", folder / "link"));
+  fs::create_symlink("round", folder / "round");
+  CHECK(!same_file(folder / "round/x", folder / "round/y"));
 }
 
 TEST_CASE("a path that cannot be written is refused, and nothing is left behind") {

@@ -111,6 +111,10 @@ TEST_CASE("other types and orders are refused") {
   CHECK_THAT(refusal(npy(dictionary("(2,)", "'<i8'"), 4)), ContainsSubstring("int64"));
   CHECK_THAT(refusal(npy(dictionary("(4,)", "'|b1'"), 1)), ContainsSubstring("holds bool ('|b1')"));
   CHECK_THAT(refusal(npy(dictionary("(4,)", "'<U12'"), 12)), ContainsSubstring("holds '<U12'"));
+  CHECK_THAT(refusal(npy(dictionary("(2,)", "'<u4'"), 2)), ContainsSubstring("holds uint32"));
+  for (const std::string& unknown : {"'<f'", "'<f0'"})
+    CHECK_THAT(refusal(npy(dictionary("(2,)", unknown), 2)),
+               ContainsSubstring("holds " + unknown + ", not"));
   CHECK_THAT(refusal(npy(dictionary("(2,)", "[('a', '<f4')]"), 2)),
              ContainsSubstring("records of several fields"));
   CHECK_THAT(refusal(npy(dictionary("(2, 3)", "'<f4'", "True"), 6)),
@@ -150,6 +154,12 @@ TEST_CASE("a damaged header is refused") {
            std::string("{'descr': '<f4', 'fortran_order': False}"),
            std::string("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'more': 1}"),
            std::string("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}"),
+           std::string("{'descr': '<f4', 'fortran_order': False, 'fortran_order': False}"),
+           std::string("{'descr': '<f4', 'shape': (2,), 'shape': (2,)}"),
+           std::string("{'descr': '<f4', 'shape': (2,)}"),
+           std::string("{descr: '<f4', 'fortran_order': False, 'shape': (2,)}"),
+           std::string("{'descr': '<f4', 'fortran_order': False, 'shape"),
+           std::string("{'descr': '<f4', 'fortran_order': False, 'shape': (0"),
            std::string("{'descr': '<f4' 'fortran_order': False, 'shape': (2,)}"),
            std::string("{'descr': '<f4, 'fortran_order': False, 'shape': (2,)}"),
            std::string("{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}"),
