@@ -116,10 +116,10 @@ void print_source(const std::vector<ProfiledLine>& lines) {
     break;
   }
   std::cout << padded(kHeads) << " │ " << base_name(lines[0].path) << '\n';
-  size_t next = 0;
+  size_t next = 0;  // of the lines with figures, of which the last ends the loop
   for (int number = first; number <= last; ++number) {
     // A long stretch of lines without figures says nothing.
-    if (next < lines.size() && lines[next].line > number + 12 && number > first + 6) {
+    if (lines[next].line > number + 12 && number > first + 6) {
       std::cout << padded("") << " │   …\n";
       number = lines[next].line - 3;
     }
@@ -129,7 +129,7 @@ void print_source(const std::vector<ProfiledLine>& lines) {
     char place[16];
     std::snprintf(place, sizeof place, "%4d  ", number);
     std::vector<Row> rows;
-    if (next < lines.size() && lines[next].line == number) rows = rows_of(lines[next++].counts);
+    if (lines[next].line == number) rows = rows_of(lines[next++].counts);
     std::cout << padded(rows.empty() ? "" : rows[0].figures) << " │ " << place << code << '\n';
     for (size_t i = 0; i < rows.size(); ++i) {
       if (i > 0) std::cout << padded(rows[i].figures) << " │\n";

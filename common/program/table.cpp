@@ -106,7 +106,7 @@ void Table::problem(const std::string& line, Cost cost, std::vector<int64_t> out
     head += device_has_clock() ? " · checked, not timed" : " · counts, not GPU times";
   say(head);
   say(line);
-  if (element_count(problem.output_shape) > 0 && cost.bytes > 0)
+  if (element_count(problem.output_shape) > 0)
     say(with_prefix(cost.flop, "FLOP") + ", at least " + with_prefix(cost.bytes, "B") + ", " +
         three_digits(cost.intensity()) + " FLOP/byte" + bound_text(cost, state_->options.times()));
   else

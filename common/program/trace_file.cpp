@@ -21,10 +21,7 @@ std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < ' ')
-      out += c == '\t' ? "\\t" : " ";
-    else
-      out += c;
+    out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;  // a tab, say
   }
   return out + '"';
 }

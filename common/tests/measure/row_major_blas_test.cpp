@@ -2,6 +2,8 @@
 #include "common/measure/row_major_blas.hpp"
 
 #include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 
 #include "common/kernel/error.hpp"
@@ -272,4 +274,25 @@ TEST_CASE("cuBLAS multiplies batches of bf16 matrices whose rows have gaps, and 
       check_launch([&](float* C) { multiply(C); }, want, layout);
       check_launch([&](Bf16* C) { multiply(C); }, in_bf16(want), layout);
     }
+}
+
+TEST_CASE("an empty product is none, of any type") {
+  const CublasHandle handle;
+  const auto* const bf16 = static_cast<const __nv_bfloat16*>(nullptr);
+  const auto* const half = static_cast<const __half*>(nullptr);
+  float* const C = nullptr;
+  for (const auto& [M, N] : {std::pair<int64_t, int64_t>{0, 3}, {3, 0}}) {
+    CAPTURE(M, N);
+    CHECK_NOTHROW(row_major_gemm(handle, M, N, 2, bf16, bf16, C));
+    CHECK_NOTHROW(row_major_gemm(handle, M, N, 2, half, half, C));
+    CHECK_NOTHROW(
+        row_major_gemm_pointers(handle, 1, M, N, 2, 1, nullptr, 2, nullptr, N, 0, nullptr, N));
+  }
+  CHECK_NOTHROW(row_major_gemm_batched(handle, 0, 3, 3, 2, Bf16Matrices{}, C));
+}
+
+TEST_CASE("a call of cuBLAS that fails is an error, with its place") {
+  CHECK_THROWS_WITH(check_cublas(CUBLAS_STATUS_NOT_SUPPORTED, "multiply()", "step.cu", 7),
+                    Catch::Matchers::ContainsSubstring("step.cu:7: multiply(): ") &&
+                        Catch::Matchers::ContainsSubstring("CUBLAS_STATUS_NOT_SUPPORTED"));
 }

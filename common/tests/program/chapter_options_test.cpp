@@ -82,6 +82,10 @@ TEST_CASE("Options set what they say", "[chapter]") {
     CHECK(run_copies({"--causal", "--kv-heads", "1"}, {kRight}, &seen).status == 0);
     CHECK((!seen.full && seen.heads == 2 && seen.kv_heads == 1));
   }
+  SECTION("a flag twice says the same") {
+    CHECK(run_copies({"--full", "--full"}, {kRight}, &seen).status == 0);
+    CHECK(seen.full);
+  }
   SECTION("the seed and the kind of values") {
     Seen other;
     CHECK(run_copies({"--seed", "2"}, {kRight}, &seen).status == 0);
@@ -123,6 +127,7 @@ TEST_CASE("Bad options are refused with one sentence", "[chapter]") {
       Bad{{"--m", "1099511627776"}, {"memory"}},
       Bad{{"--beta", "half"}, {"--beta \"half\" is not a number"}},
       Bad{{"--beta", "nan"}, {"--beta \"nan\" is not a number"}},
+      Bad{{"--beta", "0.5x"}, {"--beta \"0.5x\" is not a number"}},
       Bad{{"--seed", "x"}, {"--seed \"x\""}}, Bad{{"--repeats", "-1"}, {"--repeats \"-1\"", "0"}},
       Bad{{"--init", "zeros"}, {"zeros", "identity"}},
       Bad{{"--init", "unifrom"}, {"did you mean \"uniform\"? choose one of uniform|normal"}},
@@ -211,6 +216,7 @@ TEST_CASE("Two files of one run are not the same", "[chapter]") {
   check_refused(run_copies({"--mask", a, "--output", a}), {"--mask and --output both name"});
   CHECK(read_npy(a).shape == std::vector<int64_t>{5, 7});
   CHECK(!std::filesystem::exists(same));
+  CHECK(run_copies({"--input", "a=" + a, "--csv", same}).status == 0);
 }
 
 TEST_CASE("The help of a part names the step that it goes on from", "[chapter]") {
@@ -236,6 +242,12 @@ TEST_CASE("A program asks for no option that it does not take", "[chapter]") {
   CHECK(asks([](const Options& given) { given.size("--full"); }).status == 1);
   CHECK(asks([](const Options& given) { given.flag("--causal"); }).status == 1);
   CHECK(asks([](const Options& given) { given.input("c"); }).status == 1);
+  // Nor may an input's shape.
+  const auto main = [](int argc, char** argv) {
+    read_options(argc, argv, {.program = "99_copies", .inputs = {{"a", {"--q"}, "a row"}}});
+    return 0;
+  };
+  CHECK(run_program({}, main).status == 1);
 }
 
 TEST_CASE("The option --columns all shows the rest of the table", "[chapter]") {

@@ -67,6 +67,9 @@ TEST_CASE("The times in --csv", "[chapter][table]") {
       line_with(csv, "permute"),
       ContainsSubstring(",stage,ok,\"\",4.1e-05,0.0039,0,300000,0.5,0.495,0.505,20,,0.25,0,"));
   CHECK_THAT(line_with(csv, "cuBLAS"), ContainsSubstring(",2.5,2.475,2.525,20,1,0.8,0,"));
+  // A quote is written twice. What is no step, no stage and no vendor's is what a road leads to.
+  const std::string goal = csv_text({timed("a \"goal\"", 0, 1)}, "02", problem);
+  CHECK_THAT(line_with(goal, "goal"), ContainsSubstring(",\"a \"\"goal\"\"\",goal,ok,"));
 }
 
 TEST_CASE("The counts in --csv", "[chapter][table]") {
@@ -106,6 +109,7 @@ TEST_CASE("A long reason takes several lines, none wider than the table may be",
           "[chapter][table]") {
   Result refused = timed("hopper", 1, 1);
   refused.verdict = Verdict::refused;
+  refused.time.reset();
   for (int i = 0; i < 40; ++i) refused.message += i == 0 ? "because" : " because";
   const std::string table = table_text({refused}, true, false);
   CHECK(std::count(table.begin(), table.end(), '\n') > 4);
@@ -135,6 +139,32 @@ TEST_CASE("A stage's rate has its own unit", "[chapter][table]") {
   const std::string table = table_text({timed("unfused", 1, 20), stage}, true, false);
   CHECK_THAT(line_with(table, "unfused"), ContainsSubstring("6.87 TFLOP/s"));
   CHECK_THAT(line_with(table, "permute"), ContainsSubstring("2010 GB/s"));
+  CHECK_THAT(table_text({stage}, true, false), ContainsSubstring("  GB/s"));
+}
+
+TEST_CASE("A step's gain is over the timed step before it, and there may be no bound",
+          "[chapter][table]") {
+  Result stage = timed("permute", 2, 0.1), vendor = timed("cuBLAS", 0, 2.5);
+  stage.is_stage = vendor.is_vendor = true;
+  std::vector<Result> results = {timed("third", 3, 5), timed("first", 1, 20), stage, vendor,
+                                 timed("fourth", 4, 2)};
+  results.push_back(timed("second", 2, 10));
+  for (Result& result : results) result.bound_ms = 0;
+  const std::string table = table_text(results, true, false);
+  CHECK_THAT(table, !ContainsSubstring("of bound"));
+  CHECK_THAT(line_with(table, "fourth"), ContainsSubstring("×2.50"));
+  CHECK_THAT(line_with(table, "permute"), ContainsSubstring("  –  "));
+}
+
+TEST_CASE("No bank conflicts are told where there is shared memory", "[chapter][table]") {
+  Result counted = timed("tiled", 1, 1), other = timed("failed", 2, 1);
+  counted.time.reset(), other.time.reset();
+  counted.is_counted = true;
+  counted.blocks = 1;
+  counted.counts.shared_loads = {.requests = 1, .lanes = 32};
+  const std::string table = table_text({counted, other}, false, false);
+  CHECK_THAT(table, ContainsSubstring("conflicts"));
+  CHECK_THAT(line_with(table, "2 failed"), ContainsSubstring("–"));
 }
 
 TEST_CASE("The table of counts", "[chapter][table]") {

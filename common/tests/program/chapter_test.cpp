@@ -138,11 +138,40 @@ TEST_CASE("A stage has its own shape and cost", "[chapter]") {
     CHECK((row.layout.batch == 2 && row.layout.rows == 3 && row.layout.cols == 4));
     CHECK(table.add(row, Comparison{}));
     CHECK(!row);
+    CHECK(!table.add(row, Comparison{}));  // a row once
     table.note("the note");
   });
   CHECK(ended.status == 0);
   CHECK_THAT(line_with(ended.out, "permute"), StartsWith("    permute"));
   CHECK(ended.out.find("the note") > ended.out.find("permute"));
+}
+
+TEST_CASE("What bounds a problem depends on its arithmetic", "[chapter]") {
+  if (device_has_clock()) SKIP("a GPU measures its own ridge point");
+  const auto said = [](Arithmetic arithmetic) {
+    return run_program({}, {},
+                       [&](const Options&, Table& table) {
+                         table.problem("C", {.flop = 1e6, .bytes = 5e3, .arithmetic = arithmetic},
+                                       {1});
+                       })
+        .out;
+  };
+  CHECK_THAT(said(Arithmetic::fp32),
+             ContainsSubstring("ridge point is 20.0 → bound by arithmetic"));
+  CHECK_THAT(said(Arithmetic::tf32), ContainsSubstring("ridge point is 148 → bound by arithmetic"));
+  CHECK_THAT(said(Arithmetic::bf16), ContainsSubstring("ridge point is 295 → bound by memory"));
+  CHECK_THAT(said(Arithmetic::fp8), ContainsSubstring("ridge point is 591 → bound by memory"));
+}
+
+TEST_CASE("A result may be a single number", "[chapter]") {
+  const Ended ended = run_program({}, {}, [&](const Options&, Table& table) {
+    table.problem("s", {.flop = 1, .bytes = 4}, {});
+    auto row = table.launch(Row{.name = "sum", .launch = [](float* s) { right(s, 1); }});
+    REQUIRE(row.output.size() == 1);
+    CHECK((row.layout.rows == 1 && row.layout.cols == 1));
+    table.add(row, Comparison{});
+  });
+  CHECK_THAT(line_with(ended.out, "sum"), ContainsSubstring("ok"));
 }
 
 TEST_CASE("An empty problem passes", "[chapter]") {

@@ -61,6 +61,41 @@ TEST_CASE("a profile has the figures of each line beside it, and the sums", "[ch
             "  stores: 4.10 kB expected, counted 4.10 kB (+0.0 %)\n");
 }
 
+TEST_CASE("a profile of a kernel without a head in its file, of one launch, or of none",
+          "[chapter]") {
+  const Folder folder;
+  const std::string path = folder / "tile.cuh";
+  std::string lines;
+  for (int line = 1; line <= 80; ++line) lines += "line " + std::to_string(line) + "\n";
+  put(path, lines);
+  // Barriers in these lines, of which the file may have fewer: it has changed since.
+  const auto printed = [&](const char* name, const std::vector<int>& numbers) {
+    KernelProfile kernel = {.kernel = name, .launches = 1};
+    for (const int number : numbers) {
+      kernel.lines.emplace_back();
+      kernel.lines.back().path = path;
+      kernel.lines.back().line = number;
+      kernel.lines.back().counts.barriers = 1;
+    }
+    const Capture out(std::cout);
+    print_profile("profile of tile", {kernel}, {{"tile_kernel", 0, 0}});
+    return out.text();
+  };
+  const std::string text = printed("tile_kernel", {45, 78, 100});
+  CHECK_THAT(text, ContainsSubstring("tile_kernel, 1 launch\n"));
+  CHECK_THAT(text, ContainsSubstring("│   45  line 45\n") && ContainsSubstring("│   …\n") &&
+                       ContainsSubstring("│   78  line 78\n") && ContainsSubstring("│  100  \n"));
+  CHECK_THAT(text, !ContainsSubstring("line 60") && !ContainsSubstring("line 44"));
+  CHECK_THAT(text, ContainsSubstring("loads: 0 B expected, counted 0 B\n"));
+  CHECK_THAT(printed("other_kernel", {3}), ContainsSubstring("│    3  line 3\n") &&
+                                               !ContainsSubstring("line 2\n") &&
+                                               !ContainsSubstring("asked of global memory"));
+  CHECK_THAT(printed("other_kernel", {90}), ContainsSubstring("│   90  \n"));
+  const Capture out(std::cout);
+  print_profile("profile of nothing", {}, {});
+  CHECK_THAT(out.text(), ContainsSubstring("no kernel of ours ran"));
+}
+
 TEST_CASE("--profile-csv has a line for each kernel", "[chapter]") {
   CHECK(profile_csv_heads() ==
         "chapter,problem,step,kernel,launches,load_requests,load_sectors,store_requests,"
