@@ -149,8 +149,9 @@ def one_way(counts, folders):
     for path in skipped:
         heads[path], cases[path] = switches(path.read_text())
     for (path, line), by_count in sums.items():
-        # (What is destroyed at the end of a block has branches, too.)
-        if line not in skipped[path] | heads[path] and text_of(path)[line - 1].strip() != "}":
+        # (What is destroyed at the end of a block has branches, too, and so has which exception is caught.)
+        is_end = re.match(r"\s*(};?$|} catch \()", text_of(path)[line - 1])
+        if line not in skipped[path] | heads[path] and not is_end:
             found[path, line] += sum((one == 0) != (other == 0) for ways in by_count.values() for one, other in ways)
     for path in skipped:
         for line in cases[path] - skipped[path]:
