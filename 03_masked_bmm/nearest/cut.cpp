@@ -1,6 +1,7 @@
 // What stands before a launch: which searches are possible, how they are cut, and the memory.
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "common/kernel/device.hpp"
 #include "common/kernel/error.hpp"
@@ -31,7 +32,7 @@ bool can_do(const Step<Launcher>& step, const Search& s) {
 void require_can_do(const char* name, const Search& s) {
   require_possible(s);
   for (const auto& step : steps) {
-    if (std::string(name) != step.name || can_do(step, s)) continue;
+    if (std::string_view(name) != step.name || can_do(step, s)) continue;
     if (s.k > 1 && (step.features & MANY) == 0)
       throw Error(std::string(name) + " finds one neighbour: take --neighbours 1, or k_best");
     throw Error(std::string(name) + (s.measure == Measure::product

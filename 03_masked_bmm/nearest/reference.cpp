@@ -80,7 +80,7 @@ Expected reference(const Search& s, std::span<const float> A, std::span<const fl
   for (const int64_t r : rows) {
     const Row row = row_of(s, A.data() + r * s.D, B);
     std::vector<int64_t> best = sorted(row, s.k);
-    const double largest = s.N > 0 ? *std::ranges::max_element(row.bound) : 0;
+    const double largest = *std::ranges::max_element(row.bound);
     for (int64_t place = 0; place < s.k; ++place) {
       double answer = place < std::ssize(best) ? static_cast<double>(best[place]) : -1;
       if ((s.measure == Measure::product || rounded_distances) && !got.empty() && answer >= 0) {

@@ -55,7 +55,7 @@ TEST_CASE("nearest: the kernels ask for what their headers say", "[counts]") {
   if (is_too_large_here(step)) return;
   for (const int64_t blocks : {132, 2}) {
     const SmallGrid grid(blocks, 1);
-    for (Search s : std::vector<Search>{{128, 300, 16}, {129, 257, 9}, {3, 530, 7}}) {
+    for (Search s : std::vector<Search>{{128, 300, 16}, {129, 257, 9}, {3, 530, 7}, {2, 200, 9}}) {
       if (step.features & MANY) s.k = 3;
       if ((step.features & DISTANCE) == 0) s.measure = Measure::product;
       if (!is_in_sample(step.name)) continue;
@@ -79,6 +79,17 @@ TEST_CASE("nearest: the kernels ask for what their headers say", "[counts]") {
       check_asked_for(asked, [&] { call(step.launch); });
     }
   }
+}
+
+TEST_CASE("nearest: without tensor cores step 9 asks for what step 8 does", "[shapes]") {
+  const auto loads = [](Asks<Launcher>* asks) {
+    std::vector<int64_t> bytes;
+    for (const Asked& by :
+         asks({.M = 3, .N = 530, .D = 7, .k = 3}, nullptr, nullptr, nullptr, nullptr, {}, nullptr))
+      bytes.push_back(by.loads);
+    return bytes;
+  };
+  CHECK((loads(tensor_cores_asks) == loads(limits_first_asks)) == !has_tensor_cores());
 }
 
 std::string refusal(const Search& s, const Step<Launcher>& step, Workspace workspace = {}) {
