@@ -75,6 +75,32 @@ TEST_CASE("a program's plain copy is one of all keys") {
   CHECK(narrow.shape == row.shape);
   CHECK(row.cost.bytes == 2 * 4 * 160);  // read and written
   CHECK(narrow.cost.bytes == 2 * 2 * 160);
+
+  std::vector<float> values = make_values(row.shape, Init::normal, 1);
+  const DeviceBuffer<float> k(values);
+  DeviceBuffer<float> copy(160);
+  plain_copy(shape, k.data()).launch(copy.data());
+  const std::vector<float> copied = copy.to_host();
+  Launched launched;
+  launched.output = copied;
+  CHECK(compare_copy(launched, values).ok);
+  values.back() += 1;
+  CHECK_THAT(compare_copy(launched, values).report, ContainsSubstring("the copy differs from k"));
+}
+
+TEST_CASE("a program's least work is that of its sequences' own lengths") {
+  Attention shape = {.B = 2, .NH = 2, .Tq = 4, .Tk = 4, .HS = 8, .causal = false};
+  const auto is = [&](double pairs, double q_rows, double kv_rows) {
+    const Work work = work_of(shape);
+    CHECK(work.flop == 4 * 8 * pairs);
+    CHECK((work.q_rows == q_rows && work.kv_rows == kv_rows));
+  };
+  is(4 * 16, 16, 8);
+  const int64_t lengths[] = {3, 1};
+  shape.lengths.keys = lengths;
+  is(2 * (4 * 3 + 4 * 1), 16, 4);
+  shape.lengths.queries = lengths;
+  is(2 * (3 * 3 + 1 * 1), 8, 4);
 }
 
 }  // namespace

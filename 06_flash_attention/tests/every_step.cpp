@@ -64,6 +64,25 @@ TEST_CASE("every step refuses what it cannot do, before it launches") {
   check_refusals(step);
 }
 
+TEST_CASE("strides and lengths are refused where a step does not say that it takes them") {
+  const int64_t one = 1;
+  for (const unsigned takes : {0u, STRIDES, LENGTHS}) {
+    const auto is_valid = [&](const Attention& shape) {
+      try {
+        require_valid(shape, takes);
+      } catch (const Error&) {
+        return false;
+      }
+      return true;
+    };
+    CAPTURE(takes);
+    CHECK(is_valid({}));
+    CHECK(is_valid({.strides = {.v = {.token = 8}}}) == (takes == STRIDES));
+    CHECK(is_valid({.lengths = {.queries = &one}}) == (takes == LENGTHS));
+    CHECK(is_valid({.lengths = {.keys = &one}}) == (takes == LENGTHS));
+  }
+}
+
 TEST_CASE("every step has tiles for every device", "[shapes]") {
   const auto step = EACH_STEP(steps);
   check_tiles_for_every_device(step);

@@ -79,6 +79,22 @@ TEST_CASE("the reference is right where attention is known") {
     CHECK(got.out.bound == std::vector<double>(6, 0.0));
     CHECK(got.lse.value == std::vector<double>(2, -INF));
   }
+  SECTION("sequences with lengths: what lies past them is nothing") {
+    const std::vector<int64_t> lengths = {3, -1, 9};  // less than none, and more than all
+    Problem problem = normal_problem({.B = 3, .Tq = 5, .Tk = 5, .HS = 2});
+    problem.shape.lengths = {.queries = lengths.data(), .keys = lengths.data()};
+    const Reference got = reference(problem);
+    Problem first = problem;
+    first.shape = {.Tq = 3, .Tk = 3, .HS = 2};
+    const Reference want = reference(first);
+    for (int64_t row = 0; row < 5; ++row) {
+      CHECK(got.lse.value[row] == (row < 3 ? want.lse.value[row] : -INF));
+      for (int64_t d = 2 * row; d < 2 * row + 2; ++d)
+        CHECK(got.out.value[d] == (row < 3 ? want.out.value[d] : 0));
+      CHECK(got.lse.value[5 + row] == -INF);
+      CHECK(std::isfinite(got.lse.value[10 + row]));
+    }
+  }
   SECTION("some rows only: the same numbers as in all") {
     const Problem problem =
         normal_problem({.B = 2, .NH = 2, .NH_kv = 1, .Tq = 5, .Tk = 7, .HS = 3});
