@@ -4,6 +4,7 @@
 #include <cuda_bf16.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <fstream>
 #include <string>
 
 #include "common/data/device_buffer.hpp"
@@ -186,4 +187,18 @@ TEST_CASE("a line has its figures", "[profile]") {
   CHECK(profile.lines[0].line == load_line);
   CHECK(profile.lines[0].counts.loads.sectors == 8);
   CHECK(profile.lines[0].counts.stores.sectors == 4);
+}
+
+TEST_CASE("a profile keeps no memory of launches that it has counted", "[profile]") {
+  DeviceBuffer<float> in(kNumbers), out(1024);
+  const auto count = [&] { profile_of([&] { meets_again<<<1, 1024>>>(in.data(), out.data()); }); };
+  const auto pages = [] {  // of 4 KB, in memory
+    int64_t all = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> all >> resident;
+    return resident;
+  };
+  for (int launch = 0; launch < 5; ++launch) count();
+  const int64_t before = pages();
+  for (int launch = 0; launch < 100; ++launch) count();
+  CHECK(pages() - before < 1000);
 }
