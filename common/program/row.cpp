@@ -148,7 +148,6 @@ struct Launched::State {
 
 Launched::Launched() = default;
 Launched::Launched(Launched&&) noexcept = default;
-Launched& Launched::operator=(Launched&&) noexcept = default;
 Launched::~Launched() = default;
 
 std::vector<float> Launched::fetch(const DeviceBuffer<float>& more) {

@@ -110,7 +110,6 @@ class Launched {
  public:
   Launched();
   Launched(Launched&&) noexcept;
-  Launched& operator=(Launched&&) noexcept;
   ~Launched();
   explicit operator bool() const { return state_ != nullptr; }
   /// What else the launch wrote.

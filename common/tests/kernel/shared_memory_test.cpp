@@ -59,5 +59,11 @@ TEST_CASE("a test can take any device for a smaller one") {
   CHECK(shared_memory_limit() == limit);
 }
 
+TEST_CASE("a launcher that did not ask how much there is gets CUDA's error") {
+  const SmallSharedMemory small(1000);
+  void (*const kernel)(int) = nullptr;  // not looked at
+  CHECK_THROWS_AS(allow_shared_memory(kernel, 1001), CudaError);
+}
+
 }  // namespace
 }  // namespace tutorial

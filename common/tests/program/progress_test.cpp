@@ -20,16 +20,17 @@ const Underway kTiled = {
 /// A row that runs for a fifth of a second, or not at all, with a quarter of its first blocks done.
 class LongRow {
  public:
-  explicit LongRow(bool is_terminal = false, int64_t launches = 1, int64_t done = 1000)
+  explicit LongRow(bool is_terminal = false, int64_t launches = 1, int64_t done = 1000,
+                   int64_t blocks = 4000)
       : screen_{.out = &out_,
                 .is_terminal = is_terminal,
                 .patience = 0.02,
                 .long_run = 0.01,
                 .between = 0.01,
                 .reminder = 0.05,
-                .ask = [this, launches, done]() -> LaunchProgress {
+                .ask = [this, launches, done, blocks]() -> LaunchProgress {
                   if (asked_++ == 0) return {.launches = 7};
-                  return {.launches = 7 + launches, .done = done, .blocks = 4000};
+                  return {.launches = 7 + launches, .done = done, .blocks = blocks};
                 }} {}
   double run(const Underway& row, double seconds = 0.2) {
     Progress progress(row, is_long, screen_);
@@ -102,6 +103,12 @@ TEST_CASE("before its first block is done nobody knows how long a row takes") {
   row.run(kTiled);
   CHECK_THAT(row.said(), ContainsSubstring("tiled: 0 of 4000 blocks, 0 s so far"));
   CHECK_THAT(row.said(), !ContainsSubstring("simulating") && !ContainsSubstring("left"));
+}
+
+TEST_CASE("before a row's first launch no blocks are counted") {
+  LongRow row(false, 0, 0, 0);
+  row.run(kTiled);
+  CHECK_THAT(row.said(), !ContainsSubstring("blocks"));
 }
 
 TEST_CASE("durations are rounded") {
