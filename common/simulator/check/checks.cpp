@@ -148,8 +148,8 @@ void Checks::warp_passed(int warp, unsigned lanes, unsigned living) {
 Record Checks::record_now(const void* instruction) const {
   const uint32_t thread = static_cast<uint32_t>(running_.current());
   Record now;
-  now.instruction =
-      static_cast<uint32_t>(reinterpret_cast<uintptr_t>(instruction) - program_start());
+  now.instruction = static_cast<uint32_t>(
+      reinterpret_cast<uintptr_t>(running_.with_callers(instruction)) - program_start());
   now.block = block_;
   now.time = clock_[thread / 32];
   now.thread = thread;
@@ -620,8 +620,8 @@ void Checks::report_bounds(const Record& now, AccessKind kind, uintptr_t address
   });
 }
 
-void Checks::value_of_absent_lane(int thread, int lane, const std::string& why, Where where) {
-  const SourcePlace line = place_of(where);
+void Checks::value_of_absent_lane(int thread, int lane, const std::string& why,
+                                  const SourcePlace& line) {
   count_finding({"barrier", 0, cudaErrorLaunchFailure, block_}, line, [&] {
     return "barrier in " + std::string(running_.kernel()) + "\n  shuffle by " +
            running_.place(static_cast<uint32_t>(thread), block_) + "  " + line_with_text(line) +
@@ -650,7 +650,7 @@ void Checks::lanes_absent(const char* operation, int warp_begin, unsigned lanes,
 void Checks::unwritten_register(const char* operation, const std::string& what,
                                 const void* instruction) {
   const SimulatorScope scope;
-  const void* const at = static_cast<const char*>(instruction) - 1;
+  const void* const at = static_cast<const char*>(running_.with_callers(instruction)) - 1;
   count_finding({"init", 0, cudaErrorLaunchFailure, block_}, at, at, [&] {
     return "init in " + std::string(running_.kernel()) + ", a register\n  read by    " +
            running_.place(static_cast<uint32_t>(running_.current()), block_) + "  " +

@@ -85,7 +85,7 @@ class Checks {
     if (!double_writes_.empty()) compare_double_writes();
   }
   /// A shuffle gave a lane the value of one that does not take part, and `why` it does not.
-  void value_of_absent_lane(int thread, int lane, const std::string& why, Where where);
+  void value_of_absent_lane(int thread, int lane, const std::string& why, const SourcePlace& line);
 
   /// Only `lanes` of a warp have come to an operation that needs all 32.
   void lanes_absent(const char* operation, int warp_begin, unsigned lanes, const SourcePlace& line);

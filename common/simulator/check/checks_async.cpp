@@ -221,7 +221,7 @@ std::string Checks::cause_by_units(const Record& before, AccessKind before_kind,
 void Checks::report_registers(const void* before, const void* now, const std::string& text) {
   const SimulatorScope scope;
   const void* const first = static_cast<const char*>(before) - 1;
-  const void* const second = static_cast<const char*>(now) - 1;
+  const void* const second = static_cast<const char*>(running_.with_callers(now)) - 1;
   count_finding({"race", 0, cudaErrorLaunchFailure, block_}, first, second, [&] {
     return "race in " + std::string(running_.kernel()) + ", registers of " +
            running_.place(static_cast<uint32_t>(running_.current()), block_) + "\n  product  " +

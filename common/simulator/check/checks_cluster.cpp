@@ -60,7 +60,7 @@ void Checks::lanes_arrived(int first, unsigned living, const void* instruction) 
     if (lanes[lane].alone_at_arrival > lanes[most].alone_at_arrival) most = lane;
   }
   if (lanes[least].alone_at_arrival == lanes[most].alone_at_arrival) return;
-  const void* const at = static_cast<const char*>(instruction) - 1;
+  const void* const at = static_cast<const char*>(running_.with_callers(instruction)) - 1;
   const auto waited = [&](int lane) {
     const int times = lanes[lane].alone_at_arrival;
     return running_.place(static_cast<uint32_t>(first + lane), block_) + " has waited " +

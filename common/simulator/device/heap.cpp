@@ -115,7 +115,7 @@ void* heap_allocate(size_t bytes) {
 }
 void heap_free(void* block, const void* instruction) {
   if (block == nullptr || heap().release(block) || the_block == nullptr) return;
-  const void* const call = static_cast<const char*>(instruction) - 1;
+  const void* const call = static_cast<const char*>(the_block->with_callers(instruction)) - 1;
   count_finding({"bounds", 0, cudaErrorIllegalAddress, the_block->block_number()}, call, call, [&] {
     return "bounds in " + std::string(the_block->kernel()) + "\n  freed by   " +
            the_block->place_of_running_thread() + "  " + source_line_with_text(call) +

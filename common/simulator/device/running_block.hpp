@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/simulator/device/device.hpp"
+#include "common/simulator/world/call_stack.hpp"
 #include "common/simulator/world/pages.hpp"
 #include "common/simulator/world/symbols.hpp"
 #include "simulator/launch_site.h"
@@ -98,6 +99,10 @@ class RunningBlock {
   /// The place in the program of the call that returns to `after`.
   uint32_t call_before(const void* after) const {
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(after) - 1 - program);
+  }
+  /// The same call, with the calls that led to it: for what is remembered or reported.
+  const void* with_callers(const void* after) const {
+    return calls_ ? calls_->with_callers(after) : after;
   }
   /// Of the block that runs: its number in the grid, and "block (0,1)".
   uint32_t block_number() const;
@@ -202,7 +207,8 @@ class RunningBlock {
   };
 
   const Grid* grid_ = nullptr;
-  uint3 block_{};  // its index in the grid
+  CallStack* calls_ = nullptr;  // of the running thread
+  uint3 block_{};               // its index in the grid
   int thread_count_ = 0, current_ = 0, finished_ = 0;
 
   uintptr_t dynamic_begin_ = 0, static_begin_ = 0;

@@ -206,17 +206,19 @@ void __tsan_vptr_update(void** pointer, void*) {
 void __tsan_vptr_read(void** pointer) {
   simulator::access(pointer, sizeof(void*), false, __builtin_return_address(0));
 }
-void __tsan_func_entry(void*) {
-  if (!simulator::heed.load(std::memory_order_relaxed)) return;
+void __tsan_func_entry(void* after) {
   simulator::Worker* worker = simulator::kernel_worker();
-  if (worker == nullptr || !worker->trace) return;
+  if (worker == nullptr) return;
+  worker->enter_function(__builtin_return_address(0), after);
+  if (!simulator::heed.load(std::memory_order_relaxed) || !worker->trace) return;
   const simulator::SimulatorScope scope;
   worker->trace->enter_function(worker->current());
 }
 void __tsan_func_exit() {
-  if (!simulator::heed.load(std::memory_order_relaxed)) return;
   simulator::Worker* worker = simulator::kernel_worker();
-  if (worker == nullptr || !worker->trace) return;
+  if (worker == nullptr) return;
+  worker->leave_function();
+  if (!simulator::heed.load(std::memory_order_relaxed) || !worker->trace) return;
   const simulator::SimulatorScope scope;
   worker->trace->leave_function(worker->current());
 }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "common/simulator/count/sample.hpp"
+#include "common/simulator/units/waiting.hpp"
 
 constinit thread_local uint3 threadIdx{};
 constinit thread_local uint3 blockIdx{};
@@ -258,6 +259,7 @@ void Worker::live_on(Stack& stack) {
       threads_[thread].stack = &stack;
       select(thread);
       if (has_matrix_operations) poison_stack();
+      stack.calls.begin();
       try {
         kernel_block = this;
         grid_->call(grid_->context);
@@ -288,6 +290,7 @@ void Worker::select(int thread) {
   current_ = thread;
   progress.turn();
   local_begin_ = threads_[thread].stack->begin;
+  calls_ = &threads_[thread].stack->calls;
   const unsigned index = static_cast<unsigned>(thread);
   threadIdx = {index % blockDim.x, index / blockDim.x % blockDim.y,
                index / (blockDim.x * blockDim.y)};
@@ -298,6 +301,7 @@ void Worker::wait_for(const Waiting& what) {
   Thread& self = threads_[current_];
   self.state = State::waiting;
   self.waits_for = &what;
+  self.instruction = with_callers(what.instruction);
   suspend();
 }
 
@@ -326,8 +330,9 @@ void Worker::on_thread_finished(int thread) {
 
 // ---- Barriers of the block
 
-int Worker::barrier(BarrierKind kind, int predicate, Where where) {
+int Worker::barrier(BarrierKind kind, int predicate, Where where, const void* instruction) {
   Thread& self = threads_[current_];
+  self.instruction = with_callers(instruction);
   self.state = State::at_barrier;
   self.where = where;
   self.barrier_kind = kind;
@@ -358,7 +363,7 @@ void Worker::finish_barrier() {
   if (first.barrier_kind == BarrierKind::all) result = trues == waiting_;
   if (first.barrier_kind == BarrierKind::any) result = trues > 0;
   if (finished_ > 0 && checks)
-    checks->barrier_without(finished_, name_of(first.barrier_kind), place_of(first.where));
+    checks->barrier_without(finished_, name_of(first.barrier_kind), place_with_callers(first));
   for (int t = 0; t < thread_count_; ++t) {
     if (threads_[t].state == State::finished) continue;
     threads_[t].predicate = result;

@@ -40,11 +40,18 @@ class Worker final : public RunningBlock {
   void forget_clusters() { others_.clear(); }
 
   // ---- Called by the CUDA thread that is running, on its fiber (warp.cpp: operations of a warp)
-  int barrier(BarrierKind kind, int predicate, Where where);
+  // `instruction`: where the call returns to, which knows its callers as `where` does not.
+  int barrier(BarrierKind kind, int predicate, Where where, const void* instruction);
   uint64_t warp(WarpKind kind, unsigned mask, uint64_t value, int source, bool is_signed,
-                Where where);
+                Where where, const void* instruction);
   void matrix(const MatrixOperation& operation, void* part, const void* instruction) override;
   void settle() override;
+  void enter_function(const void* inside, const void* after) {
+    if constexpr (CallStack::kIsKept) calls_->enter(inside, after);
+  }
+  void leave_function() {
+    if constexpr (CallStack::kIsKept) calls_->leave();
+  }
   unsigned active_lanes() const;
   void declare_shared(const char* name, uintptr_t array, size_t bytes, const SharedShape& shape);
   /// `shape` is that of an array without a first extent: the element of `extern __shared__ T s[]`.
@@ -101,6 +108,7 @@ class Worker final : public RunningBlock {
   /// A fiber, and the lowest address of its stack.
   struct Stack {
     uintptr_t begin = 0;
+    CallStack calls;  // of the thread that lives on it
     std::unique_ptr<Fiber> fiber;
   };
   struct Thread {
@@ -113,10 +121,9 @@ class Worker final : public RunningBlock {
     int predicate = 0;  // of a barrier, then its result
     int source = 0;     // lane, of a shuffle
     unsigned mask = 0;
-    uint64_t value = 0;  // given to a warp operation, then its result
-    // Of an operation on matrices, whose place is that of its instruction:
-    const MatrixOperation* operation = nullptr;
-    const void* instruction = nullptr;
+    uint64_t value = 0;                          // given to a warp operation, then its result
+    const MatrixOperation* operation = nullptr;  // whose place is that of its instruction
+    const void* instruction = nullptr;           // with its callers: what the thread waits at
     const Waiting* waits_for = nullptr;
     int arrivals = 0, waits = 0;  // at the cluster's barrier
   };
@@ -157,6 +164,8 @@ class Worker final : public RunningBlock {
   // Nobody can go on (stuck.cpp); somebody has crashed (crash.cpp).
   [[noreturn]] void report_stuck();
   SourcePlace place_of_operation(const Thread& thread) const;
+  SourcePlace place_with_callers(const Thread& thread) const;
+  bool is_known_by_instruction(const Thread& thread) const;
   std::string place_of_thread(const Thread& thread) const;
   std::string groups_of_threads() const;
   std::string missing_lanes(int thread) const;

@@ -65,19 +65,19 @@ Worker& worker_in_kernel(const char* what) {
 int block_barrier(BarrierKind kind, int predicate, Where where) {
   Worker& worker = worker_in_kernel(name_of(kind));
   const SimulatorScope scope;
-  return worker.barrier(kind, predicate, where);
+  return worker.barrier(kind, predicate, where, __builtin_return_address(0));
 }
 uint64_t warp_operation(WarpKind kind, unsigned mask, uint64_t value, int source, bool is_signed,
                         Where where) {
   Worker& worker = worker_in_kernel(name_of(kind));
   const SimulatorScope scope;
-  return worker.warp(kind, mask, value, source, is_signed, where);
+  return worker.warp(kind, mask, value, source, is_signed, where, __builtin_return_address(0));
 }
 unsigned converged_lanes(Where where) {
   Worker& worker = worker_in_kernel("coalesced_threads()");
   const SimulatorScope scope;
-  return static_cast<unsigned>(
-      worker.warp(WarpKind::converge, 1u << worker.lane(), 0, 0, false, where));
+  return static_cast<unsigned>(worker.warp(WarpKind::converge, 1u << worker.lane(), 0, 0, false,
+                                           where, __builtin_return_address(0)));
 }
 unsigned active_lanes() {
   return worker_in_kernel("__activemask()").active_lanes();

@@ -124,7 +124,7 @@ void Worker::cluster_wait(const void* instruction) {
   if (trace) tell_cluster_wait(instruction);
   if (all.phase() < self.arrivals) {
     self.state = State::at_cluster_barrier;
-    self.instruction = instruction;
+    self.instruction = with_callers(instruction);
     suspend();
   }
   ++threads_[me].waits;
@@ -149,7 +149,8 @@ void Worker::tell_cluster_wait(const void* instruction) {
 void Worker::refuse_in_cluster(const void* instruction, const std::string& what) const {
   throw Fault(cudaErrorLaunchFailure,
               "barrier in " + where_is(current_) + "  " +
-                  source_line_with_text(static_cast<const char*>(instruction) - 1) + "\n  " + what +
+                  source_line_with_text(static_cast<const char*>(with_callers(instruction)) - 1) +
+                  "\n  " + what +
                   "\n  likely: each arrival has one wait, and each wait one arrival before it\n");
 }
 
@@ -158,7 +159,8 @@ void Worker::refuse_in_cluster(const void* instruction, const std::string& what)
 void Worker::refuse_address(const void* instruction, const std::string& what) const {
   throw Fault(cudaErrorIllegalAddress,
               "bounds in " + where_is(current_) + "  " +
-                  source_line_with_text(static_cast<const char*>(instruction) - 1) + "\n" + what);
+                  source_line_with_text(static_cast<const char*>(with_callers(instruction)) - 1) +
+                  "\n" + what);
 }
 
 RunningBlock& Worker::block_of_cluster(int64_t rank, const void* instruction) {

@@ -33,7 +33,8 @@ void Worker::crash_at_index(const char* array, int64_t index, const void* instru
 
 void Worker::throw_crash() {
   fiber_->was_left();
-  const SourcePlace line = source_place(crash_.instruction);
+  const void* const after = with_callers(static_cast<const char*>(crash_.instruction) + 1);
+  const SourcePlace line = source_place(static_cast<const char*>(after) - 1);
   std::string text = where_is(current_) + (line.line > 0 ? "  " + line_with_text(line) : "") + "\n";
   cudaError_t error = cudaErrorIllegalAddress;
   const uintptr_t address = reinterpret_cast<uintptr_t>(crash_.address);

@@ -11,28 +11,36 @@ namespace simulator {
 
 /// Of what a waiting thread waits at.
 SourcePlace Worker::place_of_operation(const Thread& thread) const {
-  const bool by_instruction =
-      thread.state == State::at_cluster_barrier ||
-      (thread.state != State::at_barrier && thread.warp_kind == WarpKind::matrix);
-  if (!by_instruction) return place_of(thread.where);
-  return source_place(static_cast<const char*>(thread.instruction) - 1);
+  return is_known_by_instruction(thread)
+             ? source_place(static_cast<const char*>(thread.instruction) - 1)
+             : place_of(thread.where);
+}
+/// The same with the calls that led there, which takes longer.
+SourcePlace Worker::place_with_callers(const Thread& thread) const {
+  const void* const instruction = static_cast<const char*>(thread.instruction) - 1;
+  return is_known_by_instruction(thread) ? source_place(instruction)
+                                         : source_place(thread.where, instruction);
+}
+bool Worker::is_known_by_instruction(const Thread& thread) const {
+  return thread.state == State::at_cluster_barrier ||
+         (thread.state != State::at_barrier && thread.warp_kind == WarpKind::matrix);
 }
 
 /// "left the kernel", "wait at a shuffle  file.cu:33   text for the lanes 0xff".
 std::string Worker::place_of_thread(const Thread& thread) const {
   if (thread.state == State::finished) return "left the kernel";
   if (thread.state == State::at_cluster_barrier)
-    return "wait at the barrier of the cluster  " + line_with_text(place_of_operation(thread));
+    return "wait at the barrier of the cluster  " + line_with_text(place_with_callers(thread));
   if (thread.state == State::waiting)
     return "wait at " + thread.waits_for->what() + "  " +
-           source_line_with_text(static_cast<const char*>(thread.waits_for->instruction) - 1);
+           source_line_with_text(static_cast<const char*>(thread.instruction) - 1);
   const bool at_barrier = thread.state == State::at_barrier;
   std::ostringstream text;
   text << "wait at "
        << (at_barrier                             ? name_of(thread.barrier_kind)
            : thread.warp_kind == WarpKind::matrix ? thread.operation->name
                                                   : name_of(thread.warp_kind))
-       << "  " << line_with_text(place_of_operation(thread));
+       << "  " << line_with_text(place_with_callers(thread));
   if (!at_barrier && thread.warp_kind != WarpKind::matrix)
     text << "  for the lanes 0x" << std::hex << thread.mask;
   return text.str();

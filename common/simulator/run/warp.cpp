@@ -44,12 +44,13 @@ unsigned Worker::active_lanes() const {
 }
 
 uint64_t Worker::warp(WarpKind kind, unsigned mask, uint64_t value, int source, bool is_signed,
-                      Where where) {
+                      Where where, const void* instruction) {
+  instruction = with_callers(instruction);
   if (!(mask >> lane() & 1)) {
     std::ostringstream text;
     text << "barrier in " << where_is(current_) << "\n  " << name_of(kind) << " at "
-         << line_with_text(place_of(where)) << "\n  has the mask 0x" << std::hex << mask
-         << ", which does not name the calling lane\n"
+         << line_with_text(source_place(where, static_cast<const char*>(instruction) - 1))
+         << "\n  has the mask 0x" << std::hex << mask << ", which does not name the calling lane\n"
          << "  likely: the mask was not made for this branch; it names each lane that calls\n";
     throw Fault(cudaErrorLaunchFailure, text.str());
   }
@@ -59,6 +60,7 @@ uint64_t Worker::warp(WarpKind kind, unsigned mask, uint64_t value, int source, 
   self.state = State::at_warp_operation;
   ++waiting_lanes_;
   self.where = where;
+  self.instruction = instruction;
   self.warp_kind = kind;
   self.mask = mask;
   self.value = value;
@@ -70,8 +72,8 @@ uint64_t Worker::warp(WarpKind kind, unsigned mask, uint64_t value, int source, 
 
 void Worker::matrix(const MatrixOperation& operation, void* part, const void* instruction) {
   threads_[current_].operation = &operation;
-  threads_[current_].instruction = instruction;
-  warp(WarpKind::matrix, 0xffffffff, reinterpret_cast<uint64_t>(part), 0, false, Where());
+  warp(WarpKind::matrix, 0xffffffff, reinterpret_cast<uint64_t>(part), 0, false, Where(),
+       instruction);
 }
 
 void Worker::run_matrix(int warp, unsigned lanes) {
@@ -182,7 +184,7 @@ bool Worker::try_finish_warp(int thread) {
       lane.value = is_here ? values[lane.source] : ~uint64_t{0};
       if (!is_here && checks)
         checks->value_of_absent_lane(warp + l, lane.source, why_absent(warp + l, lane.source),
-                                     lane.where);
+                                     place_with_callers(lane));
     } else if (kind == WarpKind::match) {
       uint64_t same = 0;
       for (int o = 0; o < 32; ++o)

@@ -37,8 +37,9 @@ void refuse(RunningBlock& running, const char* kind, const void* instruction,
             const std::string& text, cudaError_t error) {
   throw Fault(error, std::string(kind) + " in " + running.kernel() + ", " +
                          running.place_of_running_thread() + "  " +
-                         source_line_with_text(static_cast<const char*>(instruction) - 1) + "\n" +
-                         text);
+                         source_line_with_text(
+                             static_cast<const char*>(running.with_callers(instruction)) - 1) +
+                         "\n" + text);
 }
 
 RunningBlock& hopper_block(const char* what, const char* needs) {

@@ -153,7 +153,9 @@ void note_row(RunningBlock& running, const char* name, int lane, const Rows& par
   const auto head = [&] {
     return "bounds in " + std::string(running.kernel()) + ", " +
            running.place(static_cast<uint32_t>(running.current()), running.block_number()) + "  " +
-           source_line_with_text(static_cast<const char*>(part.instruction) - 1) + "\n  ";
+           source_line_with_text(static_cast<const char*>(running.with_callers(part.instruction)) -
+                                 1) +
+           "\n  ";
   };
   if (!running.is_shared(at))
     throw Fault(cudaErrorIllegalAddress,

@@ -108,7 +108,8 @@ void check_transfer(RunningBlock& running, int lane, const Transfer& transfer,
         error, "bounds in " + std::string(running.kernel()) + ", " +
                    running.place(static_cast<uint32_t>(running.current()), running.block_number()) +
                    "  " +
-                   source_line_with_text(static_cast<const char*>(transfer.instruction) - 1) +
+                   source_line_with_text(
+                       static_cast<const char*>(running.with_callers(transfer.instruction)) - 1) +
                    "\n  " + kTransferName<STORE> + what);
   };
   if (transfer.memory != first.memory || transfer.stride != first.stride ||

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <mutex>
 #include <string_view>
 
@@ -132,22 +131,31 @@ bool is_in_program(uintptr_t address) {
 
 namespace {
 
-/// The words of compute capability 9.0.
-bool is_hopper_word(const std::string& path) {
-  for (const char* name : {"barrier", "bulk", "cluster", "tma", "warpgroup", "wgmma"})
-    if (path.ends_with(std::string("/common/kernel/") + name + ".cuh")) return true;
-  return false;
-}
-
 /// addr2line as a child process that answers one address after the other: it reads the program's
 /// debug information once.
 class Addr2line {
  public:
-  SourcePlace place(uintptr_t offset) {
+  std::vector<SourcePlace> lines(uintptr_t offset) {
     const std::lock_guard lock(mutex_);
-    const auto [known, is_new] = places_.try_emplace(offset);
-    if (is_new) known->second = ask(offset);
-    return known->second;
+    if (started_by_ != getpid()) start();
+    // Address 0, which nothing lies at, marks the end of the answer.
+    char question[32];
+    const int length = std::snprintf(question, sizeof question, "0x%zx\n0\n", offset);
+    if (socket_ < 0 || send(socket_, question, static_cast<size_t>(length), MSG_NOSIGNAL) != length)
+      return {};
+    read_line();  // the address
+    std::vector<SourcePlace> lines;
+    while (socket_ >= 0) {
+      // "/path/to/file.cu:41 (discriminator 3)", "??:0", "file.cu:?"; then the caller that has it
+      // inlined
+      const std::string line = read_line();
+      if (line.starts_with("0x")) break;
+      const size_t colon = line.rfind(':');
+      const int number = colon == line.npos ? 0 : std::atoi(line.c_str() + colon + 1);
+      if (number > 0) lines.push_back({line.substr(0, colon), number});
+    }
+    read_line();  // "??:0"
+    return lines;
   }
 
  private:
@@ -172,45 +180,6 @@ class Addr2line {
     posix_spawn_file_actions_destroy(&files);
   }
 
-  SourcePlace ask(uintptr_t offset) {
-    if (started_by_ != getpid()) start();
-    // Address 0, which nothing lies at, marks the end of the answer.
-    char question[32];
-    const int length = std::snprintf(question, sizeof question, "0x%zx\n0\n", offset);
-    if (socket_ < 0 || send(socket_, question, static_cast<size_t>(length), MSG_NOSIGNAL) != length)
-      return {};
-    read_line();  // the address
-    SourcePlace first, best, caller;
-    while (socket_ >= 0) {
-      // "/path/to/file.cu:41 (discriminator 3)", "??:0", "file.cu:?"; then the caller that has it
-      // inlined
-      const std::string line = read_line();
-      if (line.starts_with("0x")) break;
-      const size_t colon = line.rfind(':');
-      const int number = colon == line.npos ? 0 : std::atoi(line.c_str() + colon + 1);
-      if (number == 0) continue;
-      const SourcePlace place{line.substr(0, colon), number};
-      if (first.line == 0) first = place;
-      // What __ldg(), std::max() and load4() do is the doing of the kernel that calls them.
-      const bool is_library = place.path.starts_with("/usr/") ||
-                              place.path.find("/simulator/include/") != place.path.npos ||
-                              place.path.ends_with("/common/kernel/vector4.cuh") ||
-                              place.path.ends_with("/common/kernel/async_copy.cuh") ||
-                              place.path.ends_with("/common/kernel/mma.cuh") ||
-                              is_hopper_word(place.path);
-      if (best.line == 0 && !is_library)
-        best = place;
-      else if (best.line > 0 && caller.line == 0 && place.path != best.path)
-        caller = place;
-    }
-    read_line();  // "??:0"
-    // Which of a header's callers did it is what its own line cannot say.
-    if (caller.line > 0)
-      best.caller =
-          caller.path.substr(caller.path.rfind('/') + 1) + ":" + std::to_string(caller.line);
-    return best.line > 0 ? best : first;
-  }
-
   /// The next line of the child's; "" when it is gone.
   std::string read_line() {
     std::string line;
@@ -226,16 +195,15 @@ class Addr2line {
   }
 
   std::mutex mutex_;
-  std::map<uintptr_t, SourcePlace> places_;
   int socket_ = -1;  // to the child
   pid_t started_by_ = 0;
 };
 
 }  // namespace
 
-SourcePlace source_place(const void* instruction) {
+std::vector<SourcePlace> lines_of(const void* instruction) {
   static Addr2line addr2line;
-  return addr2line.place(reinterpret_cast<uintptr_t>(instruction) - program_start());
+  return addr2line.lines(reinterpret_cast<uintptr_t>(instruction) - program_start());
 }
 
 }  // namespace simulator

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/simulator/world/symbols.hpp"
+
 namespace simulator {
 
 struct Function {
@@ -24,5 +26,9 @@ struct ProgramSymbols {
 };
 
 ProgramSymbols read_program_symbols();
+
+/// The line that an instruction comes from, and those into which the compiler has put its function,
+/// the last one in the function that it is in. Slow.
+std::vector<SourcePlace> lines_of(const void* instruction);
 
 }  // namespace simulator

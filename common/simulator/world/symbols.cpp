@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "common/simulator/world/call_stack.hpp"
 #include "common/simulator/world/program.hpp"
 
 namespace simulator {
@@ -226,6 +230,75 @@ std::string scoped_function_name(const void* address) {
   return name.substr(begin, end - begin);
 }
 
+namespace {
+
+/// The words of compute capability 9.0.
+bool is_hopper_word(const std::string& path) {
+  for (const char* name : {"barrier", "cluster", "tma", "warpgroup", "wgmma"})
+    if (path.ends_with(std::string("/common/kernel/") + name + ".cuh")) return true;
+  return false;
+}
+
+/// What __ldg(), std::max() and load4() do is the doing of the kernel that calls them.
+bool is_library(const std::string& path) {
+  return path.starts_with("/usr/") || path.find("/simulator/include/") != path.npos ||
+         path.ends_with("/common/kernel/vector4.cuh") ||
+         path.ends_with("/common/kernel/async_copy.cuh") ||
+         path.ends_with("/common/kernel/mma.cuh") || is_hopper_word(path);
+}
+
+std::string name_of(const SourcePlace& line) {
+  return line.path.substr(line.path.rfind('/') + 1) + ":" + std::to_string(line.line);
+}
+
+/// The lines of the program's own sources that led to an instruction, the kernel's last; at least
+/// one, if any is known.
+std::vector<SourcePlace> own_lines(const void* instruction) {
+  static std::mutex mutex;
+  static std::map<const void*, std::vector<SourcePlace>> known;
+  const std::lock_guard lock(mutex);
+  const auto [found, is_new] = known.try_emplace(instruction);
+  std::vector<SourcePlace>& own = found->second;
+  if (!is_new) return own;
+  std::vector<SourcePlace> all;
+  for (const void* call : calls_that_led_to(instruction))
+    for (const SourcePlace& line : lines_of(call)) all.push_back(line);
+  std::copy_if(all.begin(), all.end(), std::back_inserter(own),
+               [](const SourcePlace& line) { return !is_library(line.path); });
+  if (own.empty() && !all.empty()) own.push_back(all.front());
+  return own;
+}
+
+/// Which of its callers did it is what a function's own line cannot say. Of many the first two and
+/// the kernel's line are enough.
+std::string callers_of(const std::vector<SourcePlace>& lines, size_t place) {
+  std::vector<std::string> names = {name_of(lines[place])};
+  for (size_t i = place + 1; i < lines.size(); ++i)
+    if (std::string name = name_of(lines[i]);
+        std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(std::move(name));
+  if (names.size() > 4) names.erase(names.begin() + 3, names.end() - 1);
+  std::string text;
+  for (size_t i = 1; i < names.size(); ++i) text += (i > 1 ? ", in " : "") + names[i];
+  return text;
+}
+
+}  // namespace
+
+SourcePlace source_place(const void* instruction) {
+  const std::vector<SourcePlace> lines = own_lines(instruction);
+  return lines.empty() ? SourcePlace{}
+                       : SourcePlace{lines[0].path, lines[0].line, callers_of(lines, 0)};
+}
+
+SourcePlace source_place(const std::source_location& where, const void* instruction) {
+  SourcePlace place = place_of(where);
+  const std::vector<SourcePlace> lines = own_lines(instruction);
+  for (size_t i = 0; i < lines.size() && place.callers.empty(); ++i)
+    if (name_of(lines[i]) == name_of(place)) place.callers = callers_of(lines, i);
+  return place;
+}
+
 std::vector<SourcePlace> source_places(const std::vector<const void*>& instructions) {
   std::vector<SourcePlace> places;
   for (const void* instruction : instructions) places.push_back(source_place(instruction));
@@ -239,8 +312,8 @@ std::string line_with_text(const SourcePlace& place) {
   for (int number = place.line; number > 0; --number)
     if (!std::getline(file, text)) text.clear();
   text.erase(0, text.find_first_not_of(" \t"));
-  return place.path.substr(place.path.rfind('/') + 1) + ":" + std::to_string(place.line) + "   " +
-         text + (place.caller.empty() ? "" : "   (called in " + place.caller + ")");
+  return name_of(place) + "   " + text +
+         (place.callers.empty() ? "" : "   (called in " + place.callers + ")");
 }
 
 std::string source_line_with_text(const void* instruction) {

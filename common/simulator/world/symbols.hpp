@@ -55,17 +55,22 @@ bool is_in_program(uintptr_t address);
 struct SourcePlace {
   std::string path;  // "" when the program has no line for the instruction
   int line = 0;
-  std::string caller{};  // "file.cu:41": of another file, that has this function inlined; else ""
+  /// "tile.cuh:40, in file.cu:84": the lines of the program's own sources that called this one's
+  /// function, up to the kernel's; "" in the kernel itself.
+  std::string callers{};
 };
 inline SourcePlace place_of(const std::source_location& where) {
   return {where.file_name(), static_cast<int>(where.line())};
 }
-/// The place that an instruction comes from. Slow when it is asked for the first time.
+/// The place that an instruction comes from, or what stands for one (call_stack.hpp). Slow when it
+/// is asked for the first time.
 SourcePlace source_place(const void* instruction);
+/// The same of a place that is known, with its callers: `instruction` comes from it.
+SourcePlace source_place(const std::source_location& where, const void* instruction);
 std::vector<SourcePlace> source_places(const std::vector<const void*>& instructions);
 
 /// "file.cu:41   the line's text", as far as they are known; "words.cuh:9   its text   (called in
-/// file.cu:41)".
+/// tile.cuh:40, in file.cu:84)".
 std::string line_with_text(const SourcePlace& place);
 std::string source_line_with_text(const void* instruction);
 

@@ -7,7 +7,7 @@ import { runnable } from '../build/runnable.js'
 import { ROOT } from '../project.js'
 
 /** What two runs may say differently: which device they had, where their sources lie, how many accesses were seen. */
-export const comparable = (report) => report.replace(/^device: .*\n/m, '').replace(/(?<![\w.])\/?(?:[\w.-]+\/)+(?=[\w.]+:\d)/g, '').replace(/seen \d+ times?/g, 'seen').replace(/ {3}\(called in [\w.]+:\d+\)$/gm, '')
+export const comparable = (report) => report.replace(/^device: .*\n/m, '').replace(/(?<![\w.])\/?(?:[\w.-]+\/)+(?=[\w.]+:\d)/g, '').replace(/seen \d+ times?/g, 'seen').replace(/ {3}\(called in [\w.:, ]+\)/g, '')
 
 /** What a program says, on one worker, as a page has one; null where it is not built. */
 export async function saidNatively(program, words = [], environment = {}) {

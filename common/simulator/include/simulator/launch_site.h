@@ -52,6 +52,13 @@ void launch(const Launch& launch, void (*call)(const void* context), const void*
 /// For what runs on a thread of the grid before the kernel begins: it reads the host's memory.
 #define SIMULATOR_UNCHECKED __attribute__((no_sanitize_thread))
 
+/// A thread of the grid, by the address of what it does. (A lambda would be checked all the same,
+/// where it is made a pointer to a function.)
+template <class Thread>
+SIMULATOR_UNCHECKED void run_thread(const void* thread) {
+  (*static_cast<const Thread*>(thread))();
+}
+
 /// The one place where a kernel may be called (see __global__).
 #define SIMULATOR_CONFIGURED(...)                                                          \
   _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wattribute-warning\"") \
@@ -107,19 +114,16 @@ auto launch_site(const char* kernel, Call call, OfKernel of_kernel, dim3 grid, d
   const auto run = [=](auto... arguments) {
     const auto thread = [=]() SIMULATOR_UNCHECKED { call(arguments...); };
     const Argument listed[] = {as_argument(arguments)..., {}};  // C++ has no array of none
-    launch(
-        {.kernel = kernel,
-         .address = address,
-         .grid = grid,
-         .block = block,
-         .dynamic_shared = dynamic_shared,
-         .stream = stream,
-         .arguments = listed,
-         .argument_count = sizeof...(arguments),
-         .where = where},
-        [](const void* context)
-            SIMULATOR_UNCHECKED { (*static_cast<decltype(&thread)>(context))(); },
-        &thread, sizeof thread);
+    launch({.kernel = kernel,
+            .address = address,
+            .grid = grid,
+            .block = block,
+            .dynamic_shared = dynamic_shared,
+            .stream = stream,
+            .arguments = listed,
+            .argument_count = sizeof...(arguments),
+            .where = where},
+           run_thread<std::remove_const_t<decltype(thread)>>, &thread, sizeof thread);
   };
   if constexpr (is_one_function)
     return Site<decltype(run), std::invoke_result_t<OfKernel, ToParameters>>{run};
@@ -156,15 +160,17 @@ template <class... P>
 cudaError_t launch_with(void (*kernel)(P...), const std::tuple<P...>& values, dim3 grid, dim3 block,
                         size_t dynamic_shared, cudaStream_t stream, std::optional<dim3> cluster) {
   const void* const address = reinterpret_cast<const void*>(kernel);
-  const auto thread = [=]() SIMULATOR_UNCHECKED { std::apply(kernel, values); };
+  // Not by std::apply(): the first function that a thread enters is its kernel (call_stack.hpp).
+  const auto call = [=]<size_t... I>(std::index_sequence<I...>) SIMULATOR_UNCHECKED {
+    kernel(std::get<I>(values)...);
+  };
+  const auto thread = [=]() SIMULATOR_UNCHECKED { call(std::index_sequence_for<P...>{}); };
   const auto listed = std::apply(
       [](const P&... value) { return std::array<Argument, sizeof...(P)>{as_argument(value)...}; },
       values);
-  launch(
-      {kernel_name(address), address, grid, block, dynamic_shared, stream, listed.data(),
-       listed.size(), cluster.value_or(dim3(1, 1, 1)), cluster.has_value()},
-      [](const void* context) SIMULATOR_UNCHECKED { (*static_cast<decltype(&thread)>(context))(); },
-      &thread, sizeof thread);
+  launch({kernel_name(address), address, grid, block, dynamic_shared, stream, listed.data(),
+          listed.size(), cluster.value_or(dim3(1, 1, 1)), cluster.has_value()},
+         run_thread<std::remove_const_t<decltype(thread)>>, &thread, sizeof thread);
   return cudaPeekAtLastError();
 }
 

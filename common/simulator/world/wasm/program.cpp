@@ -72,12 +72,12 @@ bool is_in_program(uintptr_t address) {
   return false;
 }
 
-SourcePlace source_place(const void* instruction) {
+std::vector<SourcePlace> lines_of(const void* instruction) {
   const auto number = static_cast<int>(reinterpret_cast<uintptr_t>(instruction));
   for (const Module& module : modules())
     if (number >= module.first && number - module.first < module.count) {
       const PlaceRow& row = module.places[number - module.first];
-      return {row.file, row.line};
+      return {{row.file, row.line}};
     }
   return {};
 }
