@@ -234,7 +234,7 @@ namespace {
 
 /// The words of compute capability 9.0.
 bool is_hopper_word(const std::string& path) {
-  for (const char* name : {"barrier", "cluster", "tma", "warpgroup", "wgmma"})
+  for (const char* name : {"barrier", "bulk", "cluster", "fp8", "tma", "warpgroup", "wgmma"})
     if (path.ends_with(std::string("/common/kernel/") + name + ".cuh")) return true;
   return false;
 }

@@ -112,7 +112,7 @@ TEST_CASE("other types and orders are refused") {
   CHECK_THAT(refusal(npy(dictionary("(4,)", "'|b1'"), 1)), ContainsSubstring("holds bool ('|b1')"));
   CHECK_THAT(refusal(npy(dictionary("(4,)", "'<U12'"), 12)), ContainsSubstring("holds '<U12'"));
   CHECK_THAT(refusal(npy(dictionary("(2,)", "'<u4'"), 2)), ContainsSubstring("holds uint32"));
-  for (const std::string& unknown : {"'<f'", "'<f0'"})
+  for (const std::string unknown : {"'<f'", "'<f0'"})
     CHECK_THAT(refusal(npy(dictionary("(2,)", unknown), 2)),
                ContainsSubstring("holds " + unknown + ", not"));
   CHECK_THAT(refusal(npy(dictionary("(2,)", "[('a', '<f4')]"), 2)),
