@@ -19,6 +19,7 @@ __global__ void copies(const float* in, float* out) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   out[i] = in[i * STRIDE];
 }
+constexpr int kLineOfCopies = __LINE__ - 2;
 
 __global__ void copies_float4(const float4* in, float4* out) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -181,10 +182,9 @@ TEST_CASE("shuffles and atomics are counted by the warp", "[profile]") {
 TEST_CASE("a line has its figures", "[profile]") {
   DeviceBuffer<float> in(kNumbers), out(32);
   const auto profile = profile_of([&] { copies<2><<<1, 32>>>(in.data(), out.data()); }, true);
-  const int load_line = 19;  // out[i] = in[i * STRIDE];
   REQUIRE(profile.lines.size() == 1);
   CHECK(profile.lines[0].path.ends_with("profile_test.cu"));
-  CHECK(profile.lines[0].line == load_line);
+  CHECK(profile.lines[0].line == kLineOfCopies);
   CHECK(profile.lines[0].counts.loads.sectors == 8);
   CHECK(profile.lines[0].counts.stores.sectors == 4);
 }
