@@ -108,8 +108,8 @@ class Worker final : public RunningBlock {
   /// A fiber, and the lowest address of its stack.
   struct Stack {
     uintptr_t begin = 0;
-    CallStack calls;  // of the thread that lives on it
     std::unique_ptr<Fiber> fiber;
+    CallStack calls;  // of the thread that lives on it
   };
   struct Thread {
     State state = State::not_started;
