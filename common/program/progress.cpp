@@ -65,8 +65,9 @@ struct Progress::Watch {
   const Clock::time_point start = Clock::now();
   const int64_t launches_before = screen.ask().launches;
   Clock::time_point launch_start = start, last_line = start;
-  int64_t launch = 0;      // the one that was looked at last
-  const char* clear = "";  // takes the overwritten line away
+  int64_t launch = 0;            // the one that was looked at last
+  bool reminded_before = false;  // a reminder came before anybody could tell how long this takes
+  const char* clear = "";        // takes the overwritten line away
   std::mutex mutex;
   std::condition_variable end;
   bool is_over = false;
@@ -119,8 +120,9 @@ struct Progress::Watch {
       const double part = static_cast<double>(at.done) / static_cast<double>(at.blocks);
       const double left = seconds_since(launch_start) * (1 / part - 1);
       line += formatted(", %.0f %%", 100 * part) + ", about " + duration_text(left) + " left";
-      if (!is_long && left + seconds_after(row, left) > screen.long_run) {
+      if ((!is_long || reminded_before) && left + seconds_after(row, left) > screen.long_run) {
         is_long = true;
+        reminded_before = false;
         // Of a row of several launches nobody knows how many come.
         say(estimate_text(row, number > 1 ? "at least" : "about", seconds_since(start) + left));
       }
@@ -131,6 +133,7 @@ struct Progress::Watch {
       *screen.out << "\r\033[K" << line << std::flush;
       clear = "\r\033[K";
     } else if (seconds_since(last_line) >= screen.reminder) {
+      reminded_before = reminded_before || !is_long;
       is_long = true;
       say(line);
     }
