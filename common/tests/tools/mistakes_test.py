@@ -136,7 +136,7 @@ class Lists(Project):
                 self.expect(1, problem, "validate")
         self.write(held, "first shows\nsecond cannot: it has no words\n")
         self.expect(0, "2 mistakes are as they should be", "validate")
-        dates = [f"2026-11-{day}" for day in range(10, 20)]  # each day others of ten
+        dates = [f"2026-11-{day}" for day in range(10, 30)]  # each day others of twenty
         samples = [subprocess.run([sys.executable, "common/tools/mistakes/mistakes.py", "sample", date], cwd=self.root,
                                   capture_output=True, text=True).stdout for date in dates]
         self.assertEqual(sorted("".join(samples).splitlines()),

@@ -288,10 +288,10 @@ def heard(word, name):
 
 
 def show_sample(date):
-    """Every tenth, others each day of ten: what builds it, and the name of its test."""
+    """Every twentieth, others each day of twenty: what builds it, and the name of its test."""
     tests = [(mistake.folder, mistake.id) for chapter in chapters() for mistake in mistakes_of(chapter)]
     tests += [(part, f"writes_{name}") for part, said in shown_by_programs() for name, how in said.items() if how == "shows"]
-    for folder, name in tests[datetime.date.fromisoformat(date).toordinal() % 10::10]:
+    for folder, name in tests[datetime.date.fromisoformat(date).toordinal() % 20::20]:
         label = os.path.relpath(folder, ROOT)
         print(f"{label.replace('/', '_')}_mistake_{name}\tmistake {label}: {name}")
 
