@@ -12,9 +12,9 @@
 //                         place, and how many such instructions it has, as common/simulator/count/float_operations.hpp
 //                         names them; zeros end it
 
-/** Is this file's code the doing of who calls it? The rule of common/simulator/world/elf.cpp. */
+/** Is this file's code the doing of who calls it? The rule of common/simulator/world/symbols.cpp. */
 export const isLibrary = path => path.startsWith('/usr/') || path.includes('/simulator/include/') ||
-  /\/common\/kernel\/(vector4|async_copy|mma|barrier|cluster|tma|warpgroup|wgmma)\.cuh$/.test(path)
+  /\/common\/kernel\/(vector4|async_copy|mma|barrier|bulk|cluster|fp8|tma|warpgroup|wgmma)\.cuh$/.test(path)
 
 /** Of ".loc 1 2 10 # a.h:2:10 @[ k.cu:6:3 ]" the place that a report names: [file, line], or null. */
 export function placeOf(comment) {
