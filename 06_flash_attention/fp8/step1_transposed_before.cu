@@ -37,7 +37,7 @@ constexpr int KEYS = 128, TRANSPOSERS = 256;  // of a block: keys, threads
 
 /// A block: 128 keys of a head of V (Tk, HS) as columns of Vᵀ (HS, padded), in groups of 32 whose
 /// keys have the order of key_of_place(). Keys from Tk on are zeros: a weight of 0 is multiplied by
-/// them.
+/// them, and 0 times a NaN that happens to lie there would be NaN.
 __global__ void __launch_bounds__(TRANSPOSERS)
     transpose_values(const e4m3* __restrict__ v, int64_t blocks_of_head, int Tk, int HS, int padded,
                      e4m3* __restrict__ transposed) {

@@ -6,7 +6,7 @@
 //   3 warps         ▕Vᵀ▏ ▕Vᵀ▏ ▕Vᵀ▏ …             V full ──▶ Vᵀ full, V empty
 //   consumers         S  P·V  S  P·V …           Vᵀ empty
 //
-// They read and write 16 bytes a row of eight at a time, and exchange no register with others.
+// They read and write eight rows at a time, 16 bytes of each, and exchange no register with others.
 //
 // FLOP            as step 1
 // global memory   B·HS·(NH·Tq + 2·NH_kv·Tk) bytes read, 2·B·NH·Tq·HS + 4·B·NH·Tq written
@@ -118,7 +118,7 @@ __device__ __forceinline__ void produce_all(Shared<D>& shared, const Attention& 
   }
 }
 
-/// Three warps: transpose the tiles of V as they come, each a third of them.
+/// Three warps: transpose the tiles of V as they come, each about a third of a tile.
 template <int D>
 __device__ __forceinline__ void transpose_all(Shared<D>& shared) {
   const int warp = threadIdx.x / WARP - 1;

@@ -115,7 +115,7 @@ __device__ __forceinline__ void produce_all(Shared<D>& shared, const Attention& 
   }
 }
 
-/// Three warps: transpose the tiles of V as they come, each a third of them.
+/// Three warps: transpose the tiles of V as they come, each about a third of a tile.
 template <int D>
 __device__ __forceinline__ void transpose_all(Shared<D>& shared) {
   const int warp = threadIdx.x / WARP - 1;

@@ -1,5 +1,5 @@
 // Step 4 = step 3 + for heads above 64 tiles of 192 keys. What comes once a tile and not once a
-// score is spread over half as many more: waits for turns and products, the maxima of the quads,
+// score is spread over 1.5 times as many: waits for turns and products, the maxima of the quads,
 // the decision to rescale O. Numbers of 8 bits leave room: 24 KB a tile of K, V or Vᵀ; and
 // registers: 96 for S, 24 for P, 64 for O.
 //
@@ -113,7 +113,7 @@ __device__ __forceinline__ void produce_all(Shared<D>& shared, const Attention& 
   }
 }
 
-/// Three warps: transpose the tiles of V as they come, each a third of them.
+/// Three warps: transpose the tiles of V as they come, each about a third of a tile.
 template <int D>
 __device__ __forceinline__ void transpose_all(Shared<D>& shared) {
   const int warp = threadIdx.x / WARP - 1;
