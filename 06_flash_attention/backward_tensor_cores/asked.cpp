@@ -3,6 +3,7 @@
 
 #include "backward_tensor_cores/hopper_launch.hpp"
 #include "backward_tensor_cores/launch.hpp"
+#include "common/kernel/device.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/shared_memory.hpp"
 
@@ -26,7 +27,8 @@ Asked row_dots_ask(const Attention& s) {
 
 }  // namespace
 
-std::vector<Asked> kernels_ask(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
+std::vector<Asked> seven_products_asks(const Attention& s, const Tensors&, Workspace,
+                                       cudaStream_t) {
   Asked keys = {
       .kernel = "keys_kernel",
       .loads = 4 * s.B * (s.NH_kv * s.Tk * s.HS + s.NH * s.Tq * (s.HS + 2) * ceil_div(s.Tk, 128)),
@@ -40,27 +42,41 @@ std::vector<Asked> kernels_ask(const Attention& s, const Tensors&, Workspace, cu
   return {row_dots_ask(s), keys, queries};
 }
 
-std::vector<Asked> any_kernels_ask(const Attention& s, const Tensors& at, Workspace workspace,
-                                   cudaStream_t stream) {
+std::vector<Asked> one_launch_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
+  if (s.HS == 0) return {};
+  const int64_t of_keys =
+      4 * s.B * (s.NH_kv * s.Tk * s.HS + s.NH * s.Tq * (s.HS + 2) * ceil_div(s.Tk, 128));
+  const int64_t of_queries =
+      4 * s.B * s.NH * (s.Tq * (s.HS + 8) + s.Tk * s.HS * ceil_div(s.Tq, 128));
+  Asked both = {.kernel = "both_kernel",
+                .loads = of_keys + of_queries,
+                .stores = 4 * s.B * s.NH_kv * s.Tk * s.HS + 2 * s.B * s.NH * s.Tq * s.HS};
+  both.loads -= 4 * s.B * s.NH * (s.HS + 2) * hidden_queries(s, OWN_ROWS, OTHER_ROWS);
+  both.loads -= 4 * s.B * s.NH * s.HS * hidden_keys(s, OWN_ROWS, OTHER_ROWS);
+  return {row_dots_ask(s), both};
+}
+
+std::vector<Asked> any_shape_asks(const Attention& s, const Tensors& at, Workspace workspace,
+                                  cudaStream_t stream) {
   const bool aligned = rows_are_aligned(s, at);
   if (aligned && s.HS <= 128 && (s.HS <= 64 || s.HS > 96))
-    return kernels_ask(s, at, workspace, stream);
-  const int64_t walks = s.HS > 128 ? 2 : 1, other = aligned && s.HS <= 128 ? 64 : 32;
+    return one_launch_asks(s, at, workspace, stream);
+  const bool large = s.HS > 128;
+  const int64_t other = aligned && !large ? 64 : 32;
   // Of large heads 128 rows and two tiles need that much, in numbers of 2 bytes and of 4.
   const int64_t bytes = 2 * 2 * (128 + 2 * 32) * (s.HS <= 192 ? 192 : 256) + 4 * 2 * 2 * 32;
-  const int64_t own = s.HS <= 128 || (aligned && bytes <= shared_memory_limit()) ? 128 : 64;
-  Asked keys = {
-      .kernel = "any_keys_kernel",
-      .loads = 4 * s.B *
-               (s.NH_kv * s.Tk * s.HS + s.NH * s.Tq * (s.HS + 2) * walks * ceil_div(s.Tk, own)),
-      .stores = 4 * s.B * s.NH_kv * s.Tk * s.HS};
-  keys.loads -= 4 * s.B * s.NH * (s.HS + 2) * walks * hidden_queries(s, own, other);
-  Asked queries = {
-      .kernel = "any_queries_kernel",
-      .loads = 4 * s.B * s.NH * (s.Tq * (s.HS + 8) + s.Tk * s.HS * ceil_div(s.Tq, own)),
-      .stores = 2 * s.B * s.NH * s.Tq * s.HS};
-  queries.loads -= 4 * s.B * s.NH * s.HS * hidden_keys(s, own, other);
-  return {row_dots_ask(s), keys, queries};
+  const bool fits = aligned && bytes <= shared_memory_limit();
+  const int64_t own = !large || (fits && !prefers_64_rows(s, multiprocessors())) ? 128 : 64;
+  // Blocks of dk load k and v, those of dv k alone.
+  const int64_t rows_of_keys = (large ? 6 : 4) * s.B * s.NH_kv * s.Tk * s.HS;
+  const int64_t of_queries = (large ? 8 : 4) * s.B * s.NH * (s.HS + 2);  // a block and row of q
+  Asked both = {.kernel = "any_kernel",
+                .loads = rows_of_keys + of_queries * s.Tq * ceil_div(s.Tk, own) +
+                         4 * s.B * s.NH * (s.Tq * (s.HS + 8) + s.Tk * s.HS * ceil_div(s.Tq, own)),
+                .stores = 4 * s.B * s.NH_kv * s.Tk * s.HS + 2 * s.B * s.NH * s.Tq * s.HS};
+  both.loads -= of_queries * hidden_queries(s, own, other);
+  both.loads -= 4 * s.B * s.NH * s.HS * hidden_keys(s, own, other);
+  return {row_dots_ask(s), both};
 }
 
 namespace {
@@ -72,22 +88,39 @@ int64_t tile_of(const Attention& s) {
   return queries_of_tile(static_cast<int>(padded_head(s)));
 }
 
-/// The kernels of steps 3 and 4, of which one's own would walk over all tiles of queries.
-std::vector<Asked> in_turn_ask(const Attention& s, Asked own) {
-  const int64_t D = padded_head(s), Br = tile_of(s), padded = ceil_div(s.Tq, Br) * Br;
+/// The kernels of steps 4 to 6.
+std::vector<Asked> in_turn_ask(const Attention& s, const char* kernel,
+                               const SumCounts& counts = {}) {
+  const int64_t D = padded_head(s), Br = tile_of(s), tiles = ceil_div(s.Tq, Br);
+  const int64_t blocks = ceil_div(s.Tk, KEYS), padded = tiles * Br;
   if (s.rows() * s.Tk * s.HS == 0) return {};
+  Asked own = {.kernel = kernel,
+               .loads = 4 * s.B *
+                        (counts.of_keys * s.NH_kv * s.Tk * s.HS +
+                         s.NH * (s.Tq * s.HS + 2 * padded) * blocks),
+               .stores = 4 * s.B * s.NH * padded * D * blocks};
+  const int64_t gradients = 4 * s.B * s.NH_kv * s.Tk * s.HS;        // dk's and dv's bytes
+  const int64_t of_a_key = 8 * s.B * s.NH_kv * D * counts.of_keys;  // and those of their sums
+  own.stores += counts.of_keys == 1 ? gradients : of_a_key * KEYS * blocks;
   int64_t hidden = 0;  // with whole tiles
   for (int64_t j0 = 0; j0 < s.Tk; j0 += KEYS)
     hidden += std::min(padded, s.first_query(j0) / Br * Br);
   own.loads -= 4 * s.B * s.NH * (s.HS * hidden_queries(s, KEYS, Br) + 2 * hidden);
   own.stores -= 4 * s.B * s.NH * D * hidden;
-  Asked sums = {.kernel = "store_dq_kernel",
-                .loads = 4 * s.B * s.NH * ceil_div(s.Tq, Br) * Br * D,
+  int64_t sums_of_dq = 0;  // a head's
+  for (int64_t i0 = 0; i0 < s.Tq; i0 += Br)
+    sums_of_dq +=
+        std::min(counts.of_queries, ceil_div(s.visible_keys(std::min(i0 + Br, s.Tq) - 1), KEYS));
+  Asked sums = {.kernel = "store_sums_kernel",
+                .loads = 4 * s.B * s.NH * sums_of_dq * Br * D,
                 .stores = 2 * s.B * s.NH * s.Tq * s.HS};
-  sums.loads -= 4 * s.B * s.NH * D * std::min(padded, s.first_query(0) / Br * Br);
+  if (counts.of_keys > 1) {
+    sums.loads += of_a_key * 64 * ceil_div(s.Tk, 64);
+    sums.stores += gradients;
+  }
   return {{.kernel = "sum_rows_kernel",
            .loads = 4 * s.B * s.NH * s.Tq * (s.HS + 1),
-           .stores = 8 * s.B * s.NH * ceil_div(s.Tq, Br) * Br},
+           .stores = 8 * s.B * s.NH * tiles * (Br + counts.of_queries) + 8},
           own,
           sums};
 }
@@ -95,26 +128,19 @@ std::vector<Asked> in_turn_ask(const Attention& s, Asked own) {
 }  // namespace
 
 std::vector<Asked> warpgroups_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
-  const int64_t D = padded_head(s), Br = tile_of(s);
-  return in_turn_ask(
-      s, {.kernel = "warpgroups_kernel",
-          .loads = 4 * s.B *
-                   (s.NH_kv * s.Tk * s.HS +
-                    s.NH * (s.Tq * s.HS + 2 * ceil_div(s.Tq, Br) * Br) * ceil_div(s.Tk, 128)),
-          .stores =
-              4 * s.B *
-              (s.NH_kv * s.Tk * s.HS + s.NH * ceil_div(s.Tq, Br) * Br * D * ceil_div(s.Tk, 128))});
+  return in_turn_ask(s, "warpgroups_kernel");
 }
 std::vector<Asked> scores_ahead_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
-  const int64_t D = padded_head(s), Br = tile_of(s);
-  return in_turn_ask(
-      s, {.kernel = "scores_ahead_kernel",
-          .loads = 4 * s.B *
-                   (s.NH_kv * s.Tk * s.HS +
-                    s.NH * (s.Tq * s.HS + 2 * ceil_div(s.Tq, Br) * Br) * ceil_div(s.Tk, 128)),
-          .stores =
-              4 * s.B *
-              (s.NH_kv * s.Tk * s.HS + s.NH * ceil_div(s.Tq, Br) * Br * D * ceil_div(s.Tk, 128))});
+  return in_turn_ask(s, "scores_ahead_kernel");
+}
+std::vector<Asked> more_sums_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
+  return in_turn_ask(s, "more_sums_kernel", sum_counts(s, multiprocessors()));
+}
+
+std::vector<Asked> by_shape_asks(const Attention& s, const Tensors& at, Workspace workspace,
+                                 cudaStream_t stream) {
+  const bool hopper = takes_hopper(s, at) && prefers_hopper(s, multiprocessors());
+  return (hopper ? more_sums_asks : any_shape_asks)(s, at, workspace, stream);
 }
 
 }  // namespace tutorial::flash_attention::backward_tensor_cores

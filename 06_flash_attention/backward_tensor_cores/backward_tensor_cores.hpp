@@ -14,7 +14,6 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -46,21 +45,25 @@ inline constexpr const char* after = "tensor_cores/one_barrier";
 using Launcher = void(const Attention& shape, const Tensors& at, Workspace workspace,
                       cudaStream_t stream);
 
-Launcher seven_products, any_shape, warpgroups, scores_ahead;
+Launcher seven_products, one_launch, any_shape, warpgroups, scores_ahead, more_sums, by_shape;
 
-/// The kernels of step 1; and of step 2, where they are not those of step 1.
-Asks<Launcher> kernels_ask, any_kernels_ask;
-Asks<Launcher> warpgroups_asks, scores_ahead_asks;
+Asks<Launcher> seven_products_asks, one_launch_asks, any_shape_asks, warpgroups_asks,
+    scores_ahead_asks, more_sums_asks, by_shape_asks;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "seven_products",
      .launch = seven_products,
-     .asked = kernels_ask,
+     .asked = seven_products_asks,
      .idea = "a block has keys, or queries, and the forward pass's two products do all seven",
+     .needs = "sm_80"},
+    {.name = "one_launch",
+     .launch = one_launch,
+     .asked = one_launch_asks,
+     .idea = "blocks of keys and blocks of queries in one kernel: none waits for the other kind",
      .needs = "sm_80"},
     {.name = "any_shape",
      .launch = any_shape,
-     .asked = any_kernels_ask,
+     .asked = any_shape_asks,
      .idea = "head sizes up to 256, of which dv and dk take a walk each; rows at any address",
      .needs = "sm_80"},
     {.name = "warpgroups",
@@ -73,6 +76,16 @@ inline const std::vector<Step<Launcher>> steps = {
      .asked = scores_ahead_asks,
      .idea = "a tile's scores are made with the products before: their exp waits for nothing",
      .needs = "sm_90a"},
+    {.name = "more_sums",
+     .launch = more_sums,
+     .asked = more_sums_asks,
+     .idea = "few blocks: several sums of dk and dv, so that more work; of dq, so that none waits",
+     .needs = "sm_90a"},
+    {.name = "by_shape",
+     .launch = by_shape,
+     .asked = by_shape_asks,
+     .idea = "step any_shape or more_sums, whichever an estimate says is faster",
+     .needs = "sm_80"},
 };
 
 /// The largest head size that a step takes.
@@ -81,22 +94,32 @@ inline constexpr int64_t LARGEST_HEAD_SIZE = 256;
 /// In step 1: rows of a block, and of a tile that it walks over.
 inline constexpr int OWN_ROWS = 128, OTHER_ROWS = 64;
 
-/// How many bytes of workspace steps 1 and 2 need: for D.
+/// How many bytes of workspace steps 1 to 3 need: for D.
 inline int64_t row_dots_bytes(const Attention& shape) {
   return Workspace::bytes_of<float>(shape.rows());
 }
-/// And steps 3 and 4: for what belongs to the queries, for sums of dq, for whose turn each part is,
-/// and for a ticket.
-inline int64_t sums_bytes(const Attention& shape) {
-  const int64_t size = shape.HS <= 64 ? 128 : 64;
-  const int64_t tiles = shape.B * shape.NH * ceil_div(shape.Tq, size);
-  return Workspace::bytes_of<float>(tiles * 2 * size) + Workspace::bytes_of<float>(tiles * 8192) +
-         Workspace::bytes_of<unsigned>(tiles * 2) +
-         Workspace::bytes_of<unsigned long long>(std::min<int64_t>(tiles, 1));
-}
-/// The most that a step needs.
-inline int64_t workspace_bytes(const Attention& shape) {
-  return std::max(row_dots_bytes(shape), sums_bytes(shape));
-}
+
+/// How many sums there are of what belongs to the same rows, in steps 4 to 6: of dk and dv, each
+/// with some of the heads that share the keys; and of dq, each with some of the blocks of keys.
+struct SumCounts {
+  int64_t of_keys = 1, of_queries = 1;
+};
+/// How many bytes they need: for what belongs to the queries, for sums of dq, for whose turn each
+/// part is, for a ticket, and where there are several for sums of dk and dv.
+int64_t sums_bytes(const Attention& shape, const SumCounts& counts = {});
+
+/// The most that a step needs on the current device.
+int64_t workspace_bytes(const Attention& shape);
+
+// ---- The rules, for a device of so many multiprocessors (rules.cpp).
+
+/// How many sums step 6 has.
+SumCounts sum_counts(const Attention& shape, int multiprocessors);
+
+/// In step 3, for heads above 128: has a block 64 rows, not 128?
+bool prefers_64_rows(const Attention& shape, int multiprocessors);
+
+/// Is step 6 faster than step 3, by an estimate? Both must take the problem.
+bool prefers_hopper(const Attention& shape, int multiprocessors);
 
 }  // namespace tutorial::flash_attention::backward_tensor_cores

@@ -1,4 +1,4 @@
-// What launchers of steps 3 and 4 need: sums of dq in the workspace, to which blocks of keys add
+// What launchers of steps 4 to 6 need: sums of dq in the workspace, to which blocks of keys add
 // their parts in turn.
 #pragma once
 
@@ -26,27 +26,31 @@ inline int64_t query_tiles(const Attention& shape) {
 
 /// What the workspace has.
 struct Sums {
+  SumCounts counts;
   /// (tiles, 2, queries of a tile): what a query's weights are divided by, in log2, and D.
   float* of_queries;
-  /// (tiles, 2, PART): of each part of dq the sums of a lane side by side.
+  /// (counts.of_queries, tiles, 2, PART): of each part of dq the sums of a lane side by side.
   float* dq;
-  /// (tiles, 2): which block of keys may add to it.
+  /// (counts.of_queries, tiles, 2): how many blocks of keys have added to it.
   unsigned* turns;
   /// The next ticket: blocks are numbered as they begin.
   unsigned long long* next_ticket;
+  /// Where there are several of dk and dv, as dq's lie: (64 keys of a head, counts.of_keys, dk or
+  /// dv, D/64, PART).
+  float* of_keys;
 };
 
-/// Where they are, the turns and the ticket at 0 when the stream comes to it. Throws Error when
-/// the workspace is too small.
-Sums sums_from_0(const Attention& shape, const char* step, Workspace workspace,
-                 cudaStream_t stream);
+/// Takes them from the workspace. Throws Error when it has not sums_bytes().
+Sums take_sums(const Attention& shape, const char* step, Workspace workspace,
+               const SumCounts& counts = {});
 
-/// Before the kernel: what belongs to the queries.
+/// Before the kernel: what belongs to the queries, and 0 as turns and ticket.
 void sum_rows(const Attention& shape, const Tensors& at, const Sums& sums, cudaStream_t stream);
 
-/// After it: dq, times `factor` and rounded.
-void store_dq(const Attention& shape, const Tensors& at, const Sums& sums, float factor,
-              cudaStream_t stream);
+/// After it: dq, and dk and dv of which there are several sums, added, times `factor` but for dv,
+/// and rounded.
+void store_sums(const Attention& shape, const Tensors& at, const Sums& sums, float factor,
+                cudaStream_t stream);
 
 /// What a kernel loads by.
 struct Maps {
@@ -59,12 +63,12 @@ Maps maps_of(const Attention& shape, const Tensors& at, const Sums& sums);
 /// not of one head, where each waits for the one before. On an H200 sums of so many bytes were
 /// best.
 inline constexpr int64_t SUM_BYTES = int64_t{8} << 20, LEAST_HEADS = 4;
-hopper::Schedule schedule_of_keys(const Attention& shape);
+hopper::Schedule schedule_of_keys(const Attention& shape, const SumCounts& counts = {});
 
 /// Without pairs the gradients are zeros, and nothing else is to do: true.
 bool is_done_without(const Attention& shape, const Tensors& at, cudaStream_t stream);
 
-/// Throws Error for what steps 3 and 4 do not take.
+/// Throws Error for what steps 4 to 6 do not take.
 void require_hopper(const Attention& shape, const char* step, const Tensors& at);
 
 }  // namespace tutorial::flash_attention::backward_tensor_cores

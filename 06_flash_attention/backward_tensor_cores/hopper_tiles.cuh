@@ -1,4 +1,4 @@
-// Words of steps 3 and 4: a block's shared memory, the threads that load and add, and what a
+// Words of steps 4 to 6: a block's shared memory, the threads that load and add, and what a
 // warpgroup does with its sums. The products are part hopper's words.
 //
 // A block has 128 keys, 64 for each of its two warpgroups that compute, and walks over tiles of
@@ -7,6 +7,7 @@
 #pragma once
 
 #include "backward_tensor_cores/hopper_launch.hpp"
+#include "backward_tensor_cores/launch.hpp"
 #include "common/kernel/bulk.cuh"
 #include "hopper/schedule.hpp"
 #include "hopper/words.cuh"
@@ -35,6 +36,9 @@ struct Shared {
   int64_t ticket;
 };
 
+static_assert(aligned_bytes<Shared<64>> <= HOPPER_BYTES &&
+              aligned_bytes<Shared<128>> <= HOPPER_BYTES);
+
 template <int D>
 __device__ __forceinline__ void make_barriers(Shared<D>& shared) {
   barrier_init(shared.keys_full, 2);
@@ -53,24 +57,30 @@ __device__ __forceinline__ void make_barriers(Shared<D>& shared) {
 
 /// The keys of a ticket, and the tiles of queries that they walk over: of one head after the other
 /// of those that share the keys, the last tile first. All blocks of a head begin with the same
-/// tile, and the first of them is the first to add to it.
+/// tile, and the first of them is the first to add to it. In step 6 a ticket has a share of those
+/// heads.
 template <int D>
 struct Walk {
   static constexpr int Br = queries_of_tile(D);
-  int kv_head, block, j0, group;
+  int kv_head, share, block, j0, first_head;
   int tiles, of_a_head, count;
-  __device__ Walk(const Attention& shape, const Schedule& schedule, int64_t ticket) {
-    const auto [head, backwards] = schedule.place(ticket);
-    kv_head = static_cast<int>(head);
+  int64_t all_tiles;  // of all heads
+  __device__ Walk(const Attention& shape, const Schedule& schedule, int64_t ticket,
+                  int shares = 1) {
+    const auto [number, backwards] = schedule.place(ticket);
+    kv_head = static_cast<int>(number) / shares;
+    share = static_cast<int>(number) % shares;
     block = static_cast<int>(schedule.tiles - 1 - backwards);
     j0 = block * KEYS;
-    group = static_cast<int>(shape.group());
+    const int group = static_cast<int>(shape.group()), first = group * share / shares;
+    first_head = kv_head * group + first;
     tiles = static_cast<int>(ceil_div(shape.Tq, Br));
+    all_tiles = shape.B * shape.NH * tiles;
     const int64_t hidden = shape.first_query(j0) / Br;
     of_a_head = hidden < tiles ? tiles - static_cast<int>(hidden) : 0;
-    count = group * of_a_head;
+    count = (group * (share + 1) / shares - first) * of_a_head;
   }
-  __device__ int head(int n) const { return kv_head * group + n / of_a_head; }
+  __device__ int head(int n) const { return first_head + n / of_a_head; }
   __device__ int i0(int n) const { return (tiles - 1 - n % of_a_head) * Br; }
   /// The number of the tile among those of all heads.
   __device__ int64_t tile(int n) const {
@@ -102,20 +112,23 @@ __device__ __forceinline__ void produce(Shared<D>& shared, const Walk<D>& walk, 
 
 /// One thread for each warpgroup w: has its parts of dq added. Of each part block 0 of the head's
 /// keys is first, and stores its own, then come block 1, and so on: so the sums have the same bits
-/// on every run. Blocks are numbered as they begin, so whom this one waits for has begun.
+/// on every run. Of n sums block b has number b % n, to which every n-th block adds. Blocks are
+/// numbered as they begin, so whom this one waits for has begun.
 template <int D>
 __device__ __forceinline__ void add_parts(Shared<D>& shared, const Walk<D>& walk, const Sums& sums,
                                           int w) {
+  const int sum = walk.block % static_cast<int>(sums.counts.of_queries);
+  const unsigned before = walk.block / static_cast<int>(sums.counts.of_queries);
   Ring<1> at;
   for (int n = 0; n < walk.count; ++n, at.next()) {
-    const int64_t part = walk.tile(n) * CONSUMERS + w;
+    const int64_t part = (sum * walk.all_tiles + walk.tile(n)) * CONSUMERS + w;
     unsigned* const turn = sums.turns + part;
     barrier_wait(shared.part_full[w], at.parity);
-    while (atomicAdd(turn, 0u) != static_cast<unsigned>(walk.block)) {
+    while (atomicAdd(turn, 0u) != before) {
     }
     __threadfence();
     float* const to = sums.dq + part * PART;
-    if (walk.block == 0)
+    if (before == 0)
       bulk_store(to, &shared.parts[w][0][0][0], PART);
     else
       bulk_add(to, &shared.parts[w][0][0][0], PART);

@@ -1,4 +1,4 @@
-// D = rowsum(dout ∘ out), which steps 1 and 2 begin with, and what is refused. A warp has a row.
+// D = rowsum(dout ∘ out), which steps 1 to 3 begin with, and what is refused. A warp has a row.
 //
 // asked for by row_dots_kernel  loads 4·B·NH·Tq·HS bytes, stores 4·B·NH·Tq bytes
 #include "backward_tensor_cores/launch.hpp"
@@ -10,6 +10,7 @@
 #include "common/kernel/error.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/reduce.cuh"
+#include "common/kernel/shared_memory.hpp"
 #include "launch_checks.hpp"
 #include "tensor_cores/launch.hpp"
 
@@ -47,6 +48,12 @@ void require_head_size(const Attention& shape, const char* step, int64_t largest
 bool rows_are_aligned(const Attention& shape, const Tensors& at) {
   return shape.HS % CHUNK == 0 && tensor_cores::all_aligned(at.q, at.k, at.v, at.out) &&
          tensor_cores::all_aligned(at.dout, at.dq, at.dk, at.dv);
+}
+
+bool takes_hopper(const Attention& shape, const Tensors& at) {
+  return shape.HS <= 128 && rows_are_aligned(shape, at) &&
+         device_attribute(cudaDevAttrComputeCapabilityMajor) == 9 &&
+         shared_memory_limit() >= HOPPER_BYTES;
 }
 
 void require_supported(const Attention& shape, const char* step, const Tensors& at) {

@@ -1,4 +1,4 @@
-// What comes before and after the kernel of steps 3 and 4.
+// What comes before and after the kernel of steps 4 to 6.
 #include <algorithm>
 
 #include "backward/backward_parts.cuh"
@@ -21,11 +21,11 @@ int padded_head(const Attention& shape) {
 }
 
 /// Eight lanes have a row, 16 bytes of it at a time. Rows that a tile has too many get +∞ and 0, so
-/// that their weights are 0.
+/// that their weights are 0. A tile's first row begins its turns.
 __global__ void __launch_bounds__(THREADS)
     sum_rows_kernel(const bf16* __restrict__ dout, const bf16* __restrict__ out,
-                    const float* __restrict__ lse, float* __restrict__ of_queries, int64_t heads,
-                    int64_t Tq, int HS, int size) {
+                    const float* __restrict__ lse, Sums sums, int64_t heads, int64_t Tq, int HS,
+                    int size) {
   const int64_t tiles = ceil_div(Tq, size), padded = tiles * size;
   const int64_t row = (int64_t{blockIdx.x} * THREADS + threadIdx.x) / LANES;
   const int64_t head = row / padded, i = row % padded;
@@ -49,43 +49,79 @@ __global__ void __launch_bounds__(THREADS)
   for (int other = LANES / 2; other > 0; other /= 2)
     sum += __shfl_xor_sync(0xffffffffu, sum, other);
   if (head >= heads || lane != 0) return;
-  float* const tile = of_queries + (head * tiles + i / size) * 2 * size;
-  tile[i % size] = i < Tq ? backward::log2_of_sum(lse[head * Tq + i]) : INFINITY;
-  tile[size + i % size] = sum;
+  const int64_t tile = head * tiles + i / size;
+  float* const of_queries = sums.of_queries + tile * 2 * size;
+  of_queries[i % size] = i < Tq ? backward::log2_of_sum(lse[head * Tq + i]) : INFINITY;
+  of_queries[size + i % size] = sum;
+  if (i % size == 0)
+    for (int64_t n = 0; n < sums.counts.of_queries; ++n) {
+      unsigned* const turns = sums.turns + 2 * (n * heads * tiles + tile);
+      turns[0] = turns[1] = 0;
+    }
+  if (row == 0) *sums.next_ticket = 0;
 }
 
-/// A block has a part: what lane 4·g + t of warp w holds of 64×64 sums of wgmma. Where its queries
-/// see no key nobody has stored any.
-template <int D>
-__global__ void __launch_bounds__(WARPGROUP)
-    store_dq_kernel(Attention shape, const float4* __restrict__ sums, bf16* __restrict__ dq,
-                    float factor) {
-  constexpr int SIZE = queries_of_tile(D), CHUNK = 8;
-  __shared__ __align__(1024) bf16 rows[hopper::ROWS * hopper::COLUMNS];
-  const int64_t Tq = shape.Tq, tiles = ceil_div(Tq, SIZE), tile = blockIdx.x / 2;
-  const int half = blockIdx.x % 2 * 64, HS = static_cast<int>(shape.HS);
-  const int64_t begin = tile % tiles * SIZE, end = begin + SIZE < Tq ? begin + SIZE : Tq;
-  float part[PART / WARPGROUP] = {};
-  if (shape.visible_keys(end - 1) > 0) {
-    const float4* const from = sums + int64_t{blockIdx.x} * (PART / 4) + threadIdx.x;
+/// Adds what a lane has of a part: of 64×64 sums of wgmma lane 4·g + t of warp w has 32.
+__device__ __forceinline__ void add_part(float (&sum)[PART / WARPGROUP], const float* part) {
+  const float4* const from = reinterpret_cast<const float4*>(part) + threadIdx.x;
 #pragma unroll
-    for (int i = 0; i < PART / WARPGROUP; i += 4) {
-      const float4 sum = from[i / 4 * WARPGROUP];
-      part[i] = factor * sum.x, part[i + 1] = factor * sum.y;
-      part[i + 2] = factor * sum.z, part[i + 3] = factor * sum.w;
-    }
+  for (int i = 0; i < PART / WARPGROUP; i += 4) {
+    const float4 more = from[i / 4 * WARPGROUP];
+    sum[i] += more.x, sum[i + 1] += more.y, sum[i + 2] += more.z, sum[i + 3] += more.w;
   }
-  hopper::put_rows(rows, 0, part);
+}
+
+/// Stores such sums, times `factor` and rounded, from `column` on in rows of HS numbers, of which
+/// `rows_there` are in the tensor.
+__device__ __forceinline__ void store_part(bf16* to, float (&sum)[PART / WARPGROUP], float factor,
+                                           int64_t rows_there, int column, int HS) {
+  constexpr int CHUNK = 8;
+  __shared__ __align__(1024) bf16 rows[hopper::ROWS * hopper::COLUMNS];
+#pragma unroll
+  for (float& number : sum) number *= factor;
+  hopper::put_rows(rows, 0, sum);
   __syncthreads();
-  const int64_t i0 = begin + (SIZE == 128 ? half : 0);
-  const int column = SIZE == 128 ? 0 : half;
-  bf16* const to = dq + (tile / tiles * Tq + i0) * HS + column;
 #pragma unroll
   for (int x = threadIdx.x; x < hopper::ROWS * CHUNK; x += WARPGROUP) {
     const int row = x / CHUNK, chunk = x % CHUNK;
-    if (i0 + row < Tq && column + CHUNK * chunk < HS)
-      *reinterpret_cast<uint4*>(&to[row * HS + CHUNK * chunk]) =
+    if (row < rows_there && column + CHUNK * chunk < HS)
+      *reinterpret_cast<uint4*>(&to[int64_t{row} * HS + column + CHUNK * chunk]) =
           *reinterpret_cast<const uint4*>(&rows[row * 64 + (chunk ^ row % 8) * CHUNK]);
+  }
+}
+
+/// A block has a part of dq, or behind them a part of dk or dv, and adds its sums always in the
+/// same order.
+template <int D>
+__global__ void __launch_bounds__(WARPGROUP)
+    store_sums_kernel(Attention shape, Sums sums, Tensors at, float factor) {
+  constexpr int SIZE = queries_of_tile(D), PARTS = 2 * D / 64;
+  const int64_t Tq = shape.Tq;
+  const unsigned of_a_head = static_cast<unsigned>(ceil_div(Tq, SIZE));
+  const unsigned of_dq = 2 * static_cast<unsigned>(shape.B * shape.NH) * of_a_head;  // parts
+  const int HS = static_cast<int>(shape.HS);
+  float sum[PART / WARPGROUP] = {};
+  if (blockIdx.x < of_dq) {
+    const unsigned head = blockIdx.x / 2 / of_a_head, half = blockIdx.x % 2 * 64;
+    const int64_t begin = int64_t{blockIdx.x / 2 % of_a_head} * SIZE;
+    const int64_t end = begin + SIZE < Tq ? begin + SIZE : Tq;
+    // Only sums that a block of keys has begun, which its queries see.
+    const int64_t blocks = ceil_div(shape.visible_keys(end - 1), KEYS);
+    for (int64_t n = 0; n < sums.counts.of_queries && n < blocks; ++n)
+      add_part(sum, sums.dq + (n * of_dq + blockIdx.x) * PART);
+    const int64_t i0 = begin + (SIZE == 128 ? half : 0);
+    store_part(at.dq + (head * Tq + i0) * HS, sum, factor, Tq - i0, SIZE == 128 ? 0 : half, HS);
+  } else {
+    const unsigned number = blockIdx.x - of_dq, rows = number / PARTS, part = number % PARTS;
+    const unsigned of_a_kv_head = static_cast<unsigned>(ceil_div(shape.Tk, KEYS)) * (KEYS / 64);
+    const unsigned kv_head = rows / of_a_kv_head;
+    const int64_t j0 = int64_t{rows % of_a_kv_head} * 64;
+    if (j0 >= shape.Tk) return;
+    for (int64_t n = 0; n < sums.counts.of_keys; ++n)
+      add_part(sum, sums.of_keys + ((rows * sums.counts.of_keys + n) * PARTS + part) * PART);
+    const bool is_dk = part < PARTS / 2;
+    store_part((is_dk ? at.dk : at.dv) + (kv_head * shape.Tk + j0) * HS, sum, is_dk ? factor : 1.0f,
+               shape.Tk - j0, part % (PARTS / 2) * 64, HS);
   }
 }
 
@@ -96,18 +132,17 @@ void require_hopper(const Attention& shape, const char* step, const Tensors& at)
   hopper::require_supported(shape, step, 128, at.q, at.k, at.v, at.dout);
 }
 
-Sums sums_from_0(const Attention& shape, const char* step, Workspace workspace,
-                 cudaStream_t stream) {
-  require_workspace(workspace, sums_bytes(shape), step);
+Sums take_sums(const Attention& shape, const char* step, Workspace workspace,
+               const SumCounts& counts) {
+  require_workspace(workspace, sums_bytes(shape, counts), step);
   const int64_t tiles = query_tiles(shape), size = queries_of_tile(padded_head(shape));
   if (tiles == 0) return {};
-  const Sums sums = {.of_queries = workspace.take<float>(tiles * 2 * size),
-                     .dq = workspace.take<float>(tiles * 2 * PART),
-                     .turns = workspace.take<unsigned>(tiles * 2),
-                     .next_ticket = workspace.take<unsigned long long>(1)};
-  CUDA_CHECK(cudaMemsetAsync(sums.turns, 0, tiles * 2 * sizeof(unsigned), stream));
-  CUDA_CHECK(cudaMemsetAsync(sums.next_ticket, 0, sizeof(unsigned long long), stream));
-  return sums;
+  return {.counts = counts,
+          .of_queries = workspace.take<float>(tiles * 2 * size),
+          .dq = workspace.take<float>(counts.of_queries * tiles * 2 * PART),
+          .turns = workspace.take<unsigned>(counts.of_queries * tiles * 2),
+          .next_ticket = workspace.take<unsigned long long>(1),
+          .of_keys = static_cast<float*>(workspace.memory)};
 }
 
 Maps maps_of(const Attention& shape, const Tensors& at, const Sums& sums) {
@@ -122,8 +157,9 @@ Maps maps_of(const Attention& shape, const Tensors& at, const Sums& sums) {
                          {columns}, {columns, 1}, Swizzle::none)};
 }
 
-hopper::Schedule schedule_of_keys(const Attention& shape) {
-  const int64_t heads = shape.B * shape.NH_kv, group = std::max<int64_t>(shape.group(), 1);
+hopper::Schedule schedule_of_keys(const Attention& shape, const SumCounts& counts) {
+  const int64_t heads = shape.B * shape.NH_kv * counts.of_keys;
+  const int64_t group = std::max<int64_t>(ceil_div(shape.group(), counts.of_keys), 1);
   const int64_t bytes = group * shape.Tq * padded_head(shape) * int64_t{sizeof(float)};
   const int64_t together = std::max(SUM_BYTES / std::max<int64_t>(bytes, 1), LEAST_HEADS);
   return {.heads = heads,
@@ -146,17 +182,18 @@ void sum_rows(const Attention& shape, const Tensors& at, const Sums& sums, cudaS
   const int size = queries_of_tile(padded_head(shape));
   const int64_t rows = query_tiles(shape) * size;
   sum_rows_kernel<<<grid_blocks(ceil_div(rows * LANES, THREADS)), THREADS, 0, stream>>>(
-      at.dout, at.out, at.lse, sums.of_queries, shape.B * shape.NH, shape.Tq,
-      static_cast<int>(shape.HS), size);
+      at.dout, at.out, at.lse, sums, shape.B * shape.NH, shape.Tq, static_cast<int>(shape.HS),
+      size);
   CUDA_CHECK_LAUNCH();
 }
 
-void store_dq(const Attention& shape, const Tensors& at, const Sums& sums, float factor,
-              cudaStream_t stream) {
-  const unsigned blocks = grid_blocks(2 * query_tiles(shape));
-  const auto* const from = reinterpret_cast<const float4*>(sums.dq);
+void store_sums(const Attention& shape, const Tensors& at, const Sums& sums, float factor,
+                cudaStream_t stream) {
   tensor_cores::with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
-    store_dq_kernel<D><<<blocks, WARPGROUP, 0, stream>>>(shape, from, at.dq, factor);
+    const int64_t rows = shape.B * shape.NH_kv * ceil_div(shape.Tk, KEYS) * (KEYS / 64);
+    const int64_t of_keys = sums.counts.of_keys > 1 ? rows * 2 * D / 64 : 0;
+    const unsigned blocks = grid_blocks(2 * query_tiles(shape) + of_keys);
+    store_sums_kernel<D><<<blocks, WARPGROUP, 0, stream>>>(shape, sums, at, factor);
     CUDA_CHECK_LAUNCH();
   });
 }

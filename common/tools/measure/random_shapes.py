@@ -60,7 +60,7 @@ SHAPES = {  # by ladder; the other ladders have none
 
 STEPS = {  # by ladder, where it is not the last: the one for any shape
     "02/tensor_cores": "by_shape", "02/hopper": "by_shape", "06/any_shape": "by_shape", "06/tensor_cores": "any_address",
-    "06/hopper": "head_sizes", "06/backward_tensor_cores": "any_shape"}
+    "06/hopper": "head_sizes", "06/backward_tensor_cores": "by_shape"}
 
 
 def drawn(ladder, count, seed):

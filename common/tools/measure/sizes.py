@@ -207,6 +207,10 @@ COUNTED = [
     *sizes("06/joint", *[product(*size) for size in ((128, 128, 64), (100, 90, 40), (70, 130, 33), (64, 200, 100))]),
     *sizes("06/backward", "--batch 1 --heads 1 --seq 256 --head-dim 64",
            "--batch 1 --heads 2 --kv-heads 1 --seq 77 --head-dim 40", "--batch 1 --heads 1 --seq 70 --head-dim 100"),
+    *sizes("06/backward_tensor_cores", *[each + " --kernel seven_products --kernel one_launch --kernel any_shape" for each in (
+        "--batch 1 --heads 1 --seq 256 --head-dim 64", "--batch 1 --heads 2 --kv-heads 1 --seq 77 --head-dim 40",
+        "--batch 1 --heads 1 --seq 70 --head-dim 104 --full")],
+           "--batch 1 --heads 2 --kv-heads 1 --seq 70 --seq-kv 100 --head-dim 150 --kernel any_shape"),
 ]
 LARGE = [  # with `last` each of the steps by itself
     *sizes("01 02 02/faster 02/any_shape", PRODUCT),
@@ -216,8 +220,8 @@ LARGE = [  # with `last` each of the steps by itself
     *sizes("04/long_rows", softmax(1024, 65536), last=1),
     *sizes("05 05/strips", UNFUSED),
     *sizes("06 06/faster 06/any_shape", ATTENTION),
-    *sizes("02/tensor_cores 02/fp16 02/tf32 02/hopper", PRODUCT),
+    *sizes("02/tensor_cores 02/fp16 02/tf32 02/hopper 02/fp8", PRODUCT),
     *sizes("06/joint", "--m 4096 --n 4096 --k 64"),
-    *sizes("06/tensor_cores 06/fp16 06/hopper", BF16_ATTENTION),
+    *sizes("06/tensor_cores 06/fp16 06/hopper 06/fp8 06/backward_tensor_cores", BF16_ATTENTION),
     *sizes("06/backward", ATTENTION),
 ]

@@ -78,7 +78,7 @@ LADDERS = {ladder: row for ladders, *row in (  # the number: how much less exact
 # far off gradients may be, as in bench_torch.py.
 Backward = namedtuple("Backward", "step forward bound")
 BACKWARD = {"float32": Backward(("06/backward",), ("06", "q_outer"), 1e-3),
-            "bfloat16": Backward(("06/backward_tensor_cores", "any_shape"), ("06/tensor_cores", "any_address"), 5e-2)}
+            "bfloat16": Backward(("06/backward_tensor_cores", "by_shape"), ("06/tensor_cores", "any_address"), 5e-2)}
 
 # ---- From a step to an operator
 

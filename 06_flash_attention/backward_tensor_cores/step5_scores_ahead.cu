@@ -1,20 +1,20 @@
-// Step 4 = step 3 + a tile's scores are made with the products of the tile before, behind them. So
+// Step 5 = step 4 + a tile's scores are made with the products of the tile before, behind them. So
 // exp begins at once, while dPᵀ is multiplied, and the part of dq is stored while dK is.
 //
-//   step 3   Sᵀ, dPᵀ  exp  dV  dSᵀ  dK, dQ  store │ Sᵀ, dPᵀ  exp …
-//   step 4   dPᵀ      exp  dV  dSᵀ  dQ, dK  store, Sᵀ of the next │ dPᵀ  exp …
+//   step 4   Sᵀ, dPᵀ  exp  dV  dSᵀ  dK, dQ  store │ Sᵀ, dPᵀ  exp …
+//   step 5   dPᵀ      exp  dV  dSᵀ  dQ, dK  store, Sᵀ of the next │ dPᵀ  exp …
 //
-// FLOP            as step 3
-// global memory   as step 3
-// asked for by sum_rows_kernel  loads 4·B·NH·Tq·(HS + 1) bytes, stores 8·B·NH·⌈Tq/Br⌉·Br bytes
-// asked for by scores_ahead_kernel
+// FLOP            as step 4
+// global memory   as step 4
+// asked for by sum_rows_kernel  loads 4·B·NH·Tq·(HS + 1) bytes, stores 8·B·NH·⌈Tq/Br⌉·(Br + 1) + 8
+// bytes asked for by scores_ahead_kernel
 //                 loads 4·B·(NH_kv·Tk·HS + NH·(Tq·HS + 2·⌈Tq/Br⌉·Br)·⌈Tk/128⌉) bytes,
 //                 stores 4·B·(NH_kv·Tk·HS + NH·⌈Tq/Br⌉·Br·D·⌈Tk/128⌉) bytes; half of what has Tq if
 //                 causal
-// asked for by store_dq_kernel  loads 4·B·NH·⌈Tq/Br⌉·Br·D bytes, stores 2·B·NH·Tq·HS bytes
+// asked for by store_sums_kernel  loads 4·B·NH·⌈Tq/Br⌉·Br·D bytes, stores 2·B·NH·Tq·HS bytes
 //                 (D is 64 for heads up to 64, with Br 128; else D is 128 and Br 64)
-// shared memory   as step 3
-// block           as step 3
+// shared memory   as step 4
+// block           as step 4
 #include "backward_tensor_cores/hopper_tiles.cuh"
 #include "hopper/launch.hpp"
 
@@ -116,7 +116,7 @@ void scores_ahead(const Attention& shape, const Tensors& at, Workspace workspace
     constexpr int BYTES = aligned_bytes<Shared<D>>;
     const auto kernel = scores_ahead_kernel<D>;
     allow_shared_memory(kernel, BYTES, "head size", shape.HS);
-    const Sums sums = sums_from_0(shape, "scores_ahead", workspace, stream);
+    const Sums sums = take_sums(shape, "scores_ahead", workspace);
     if (is_done_without(shape, at, stream)) return;
     const Schedule schedule = schedule_of_keys(shape);
     const unsigned blocks = grid_blocks(schedule.tickets());
@@ -125,7 +125,7 @@ void scores_ahead(const Attention& shape, const Tensors& at, Workspace workspace
     kernel<<<blocks, BLOCK, BYTES, stream>>>(shape, schedule, LOG2_E * factor, factor,
                                              maps_of(shape, at, sums), sums, at);
     CUDA_CHECK_LAUNCH();
-    store_dq(shape, at, sums, factor, stream);
+    store_sums(shape, at, sums, factor, stream);
   });
 }
 

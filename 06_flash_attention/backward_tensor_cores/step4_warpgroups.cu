@@ -1,15 +1,15 @@
-// Step 3: all five products by wgmma, once each. A block of keys has its parts of dq added to sums
+// Step 4: all five products by wgmma, once each. A block of keys has its parts of dq added to sums
 // in global memory.
 //
 // FLOP            10·HS a pair
 // global memory   as step 1, and the sums of dq: 8·B·NH·Tq·D bytes, that many again for each 128
 //                 keys in the L2 cache
-// asked for by sum_rows_kernel  loads 4·B·NH·Tq·(HS + 1) bytes, stores 8·B·NH·⌈Tq/Br⌉·Br bytes
-// asked for by warpgroups_kernel
+// asked for by sum_rows_kernel  loads 4·B·NH·Tq·(HS + 1) bytes, stores 8·B·NH·⌈Tq/Br⌉·(Br + 1) + 8
+// bytes asked for by warpgroups_kernel
 //                 loads 4·B·(NH_kv·Tk·HS + NH·(Tq·HS + 2·⌈Tq/Br⌉·Br)·⌈Tk/128⌉) bytes,
 //                 stores 4·B·(NH_kv·Tk·HS + NH·⌈Tq/Br⌉·Br·D·⌈Tk/128⌉) bytes; half of what has Tq if
 //                 causal
-// asked for by store_dq_kernel  loads 4·B·NH·⌈Tq/Br⌉·Br·D bytes, stores 2·B·NH·Tq·HS bytes
+// asked for by store_sums_kernel  loads 4·B·NH·⌈Tq/Br⌉·Br·D bytes, stores 2·B·NH·Tq·HS bytes
 //                 (D is 64 for heads up to 64, with Br 128; else D is 128 and Br 64)
 // shared memory   193 KB
 // block           384 threads for 128 keys
@@ -107,7 +107,7 @@ void warpgroups(const Attention& shape, const Tensors& at, Workspace workspace,
     constexpr int BYTES = aligned_bytes<Shared<D>>;
     const auto kernel = warpgroups_kernel<D>;
     allow_shared_memory(kernel, BYTES, "head size", shape.HS);
-    const Sums sums = sums_from_0(shape, "warpgroups", workspace, stream);
+    const Sums sums = take_sums(shape, "warpgroups", workspace);
     if (is_done_without(shape, at, stream)) return;
     const Schedule schedule = schedule_of_keys(shape);
     const unsigned blocks = grid_blocks(schedule.tickets());
@@ -116,7 +116,7 @@ void warpgroups(const Attention& shape, const Tensors& at, Workspace workspace,
     kernel<<<blocks, BLOCK, BYTES, stream>>>(shape, schedule, LOG2_E * factor, factor,
                                              maps_of(shape, at, sums), sums, at);
     CUDA_CHECK_LAUNCH();
-    store_dq(shape, at, sums, factor, stream);
+    store_sums(shape, at, sums, factor, stream);
   });
 }
 
