@@ -44,13 +44,11 @@ std::vector<Asked> seven_products_asks(const Attention& s, const Tensors&, Works
 
 std::vector<Asked> one_launch_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
   if (s.HS == 0) return {};
-  const int64_t of_keys =
-      4 * s.B * (s.NH_kv * s.Tk * s.HS + s.NH * s.Tq * (s.HS + 2) * ceil_div(s.Tk, 128));
-  const int64_t of_queries =
-      4 * s.B * s.NH * (s.Tq * (s.HS + 8) + s.Tk * s.HS * ceil_div(s.Tq, 128));
-  Asked both = {.kernel = "both_kernel",
-                .loads = of_keys + of_queries,
-                .stores = 4 * s.B * s.NH_kv * s.Tk * s.HS + 2 * s.B * s.NH * s.Tq * s.HS};
+  Asked both = {
+      .kernel = "both_kernel",
+      .loads = 4 * s.B * (s.NH_kv * s.Tk * s.HS + s.NH * s.Tq * (s.HS + 2) * ceil_div(s.Tk, 128)) +
+               4 * s.B * s.NH * (s.Tq * (s.HS + 8) + s.Tk * s.HS * ceil_div(s.Tq, 128)),
+      .stores = 4 * s.B * s.NH_kv * s.Tk * s.HS + 2 * s.B * s.NH * s.Tq * s.HS};
   both.loads -= 4 * s.B * s.NH * (s.HS + 2) * hidden_queries(s, OWN_ROWS, OTHER_ROWS);
   both.loads -= 4 * s.B * s.NH * s.HS * hidden_keys(s, OWN_ROWS, OTHER_ROWS);
   return {row_dots_ask(s), both};
@@ -62,19 +60,17 @@ std::vector<Asked> any_shape_asks(const Attention& s, const Tensors& at, Workspa
   if (aligned && s.HS <= 128 && (s.HS <= 64 || s.HS > 96))
     return one_launch_asks(s, at, workspace, stream);
   const bool large = s.HS > 128;
-  const int64_t other = aligned && !large ? 64 : 32;
+  const int64_t walks = large ? 2 : 1, other = aligned && !large ? 64 : 32;
   // Of large heads 128 rows and two tiles need that much, in numbers of 2 bytes and of 4.
   const int64_t bytes = 2 * 2 * (128 + 2 * 32) * (s.HS <= 192 ? 192 : 256) + 4 * 2 * 2 * 32;
   const bool fits = aligned && bytes <= shared_memory_limit();
   const int64_t own = !large || (fits && !prefers_64_rows(s, multiprocessors())) ? 128 : 64;
-  // Blocks of dk load k and v, those of dv k alone.
-  const int64_t rows_of_keys = (large ? 6 : 4) * s.B * s.NH_kv * s.Tk * s.HS;
-  const int64_t of_queries = (large ? 8 : 4) * s.B * s.NH * (s.HS + 2);  // a block and row of q
   Asked both = {.kernel = "any_kernel",
-                .loads = rows_of_keys + of_queries * s.Tq * ceil_div(s.Tk, own) +
+                .loads = 2 * s.B * s.NH_kv * s.Tk * s.HS * (walks + 1) +
+                         4 * s.B * s.NH * s.Tq * (s.HS + 2) * walks * ceil_div(s.Tk, own) +
                          4 * s.B * s.NH * (s.Tq * (s.HS + 8) + s.Tk * s.HS * ceil_div(s.Tq, own)),
                 .stores = 4 * s.B * s.NH_kv * s.Tk * s.HS + 2 * s.B * s.NH * s.Tq * s.HS};
-  both.loads -= of_queries * hidden_queries(s, own, other);
+  both.loads -= 4 * s.B * s.NH * (s.HS + 2) * walks * hidden_queries(s, own, other);
   both.loads -= 4 * s.B * s.NH * s.HS * hidden_keys(s, own, other);
   return {row_dots_ask(s), both};
 }
@@ -88,59 +84,89 @@ int64_t tile_of(const Attention& s) {
   return queries_of_tile(static_cast<int>(padded_head(s)));
 }
 
-/// The kernels of steps 4 to 6.
-std::vector<Asked> in_turn_ask(const Attention& s, const char* kernel,
-                               const SumCounts& counts = {}) {
-  const int64_t D = padded_head(s), Br = tile_of(s), tiles = ceil_div(s.Tq, Br);
-  const int64_t blocks = ceil_div(s.Tk, KEYS), padded = tiles * Br;
+/// The kernels of steps 4 to 6, of which one's own would walk over all tiles of queries and have
+/// one sum of each row.
+std::vector<Asked> in_turn_ask(const Attention& s, Asked own, const SumCounts& counts) {
+  const int64_t D = padded_head(s), Br = tile_of(s), padded = ceil_div(s.Tq, Br) * Br;
   if (s.rows() * s.Tk * s.HS == 0) return {};
-  Asked own = {.kernel = kernel,
-               .loads = 4 * s.B *
-                        (counts.of_keys * s.NH_kv * s.Tk * s.HS +
-                         s.NH * (s.Tq * s.HS + 2 * padded) * blocks),
-               .stores = 4 * s.B * s.NH * padded * D * blocks};
-  const int64_t gradients = 4 * s.B * s.NH_kv * s.Tk * s.HS;        // dk's and dv's bytes
-  const int64_t of_a_key = 8 * s.B * s.NH_kv * D * counts.of_keys;  // and those of their sums
-  own.stores += counts.of_keys == 1 ? gradients : of_a_key * KEYS * blocks;
   int64_t hidden = 0;  // with whole tiles
   for (int64_t j0 = 0; j0 < s.Tk; j0 += KEYS)
     hidden += std::min(padded, s.first_query(j0) / Br * Br);
   own.loads -= 4 * s.B * s.NH * (s.HS * hidden_queries(s, KEYS, Br) + 2 * hidden);
   own.stores -= 4 * s.B * s.NH * D * hidden;
-  int64_t sums_of_dq = 0;  // a head's
-  for (int64_t i0 = 0; i0 < s.Tq; i0 += Br)
-    sums_of_dq +=
-        std::min(counts.of_queries, ceil_div(s.visible_keys(std::min(i0 + Br, s.Tq) - 1), KEYS));
+  Asked rows = {.kernel = "sum_rows_kernel",
+                .loads = 4 * s.B * s.NH * s.Tq * (s.HS + 1),
+                .stores = 8 * s.B * s.NH * ceil_div(s.Tq, Br) * (Br + 1) + 8};
+  rows.stores += 8 * s.B * s.NH * ceil_div(s.Tq, Br) * (counts.of_queries - 1);
   Asked sums = {.kernel = "store_sums_kernel",
-                .loads = 4 * s.B * s.NH * sums_of_dq * Br * D,
+                .loads = 4 * s.B * s.NH * ceil_div(s.Tq, Br) * Br * D,
                 .stores = 2 * s.B * s.NH * s.Tq * s.HS};
+  for (int64_t i0 = 0; i0 < s.Tq; i0 += Br) {  // of each tile as many as have a block that it sees
+    const int64_t blocks = ceil_div(s.visible_keys(std::min(i0 + Br, s.Tq) - 1), KEYS);
+    sums.loads += 4 * s.B * s.NH * Br * D * (std::min(counts.of_queries, blocks) - 1);
+  }
   if (counts.of_keys > 1) {
-    sums.loads += of_a_key * 64 * ceil_div(s.Tk, 64);
+    const int64_t gradients = 4 * s.B * s.NH_kv * s.Tk * s.HS;   // dk and dv
+    const int64_t key = 8 * s.B * s.NH_kv * D * counts.of_keys;  // its sums
+    own.loads += gradients * (counts.of_keys - 1);               // as many bytes as k and v
+    own.stores += key * KEYS * ceil_div(s.Tk, KEYS) - gradients;
+    sums.loads += key * 64 * ceil_div(s.Tk, 64);
     sums.stores += gradients;
   }
-  return {{.kernel = "sum_rows_kernel",
-           .loads = 4 * s.B * s.NH * s.Tq * (s.HS + 1),
-           .stores = 8 * s.B * s.NH * tiles * (Br + counts.of_queries) + 8},
-          own,
-          sums};
+  return {rows, own, sums};
 }
 
 }  // namespace
 
 std::vector<Asked> warpgroups_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
-  return in_turn_ask(s, "warpgroups_kernel");
+  const int64_t D = padded_head(s), Br = tile_of(s);
+  return in_turn_ask(
+      s,
+      {.kernel = "warpgroups_kernel",
+       .loads = 4 * s.B *
+                (s.NH_kv * s.Tk * s.HS +
+                 s.NH * (s.Tq * s.HS + 2 * ceil_div(s.Tq, Br) * Br) * ceil_div(s.Tk, 128)),
+       .stores =
+           4 * s.B *
+           (s.NH_kv * s.Tk * s.HS + s.NH * ceil_div(s.Tq, Br) * Br * D * ceil_div(s.Tk, 128))},
+      SumCounts());
 }
 std::vector<Asked> scores_ahead_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
-  return in_turn_ask(s, "scores_ahead_kernel");
+  const int64_t D = padded_head(s), Br = tile_of(s);
+  return in_turn_ask(
+      s,
+      {.kernel = "scores_ahead_kernel",
+       .loads = 4 * s.B *
+                (s.NH_kv * s.Tk * s.HS +
+                 s.NH * (s.Tq * s.HS + 2 * ceil_div(s.Tq, Br) * Br) * ceil_div(s.Tk, 128)),
+       .stores =
+           4 * s.B *
+           (s.NH_kv * s.Tk * s.HS + s.NH * ceil_div(s.Tq, Br) * Br * D * ceil_div(s.Tk, 128))},
+      SumCounts());
 }
-std::vector<Asked> more_sums_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
-  return in_turn_ask(s, "more_sums_kernel", sum_counts(s, multiprocessors()));
+std::vector<Asked> more_sums_asks(const Attention& s, const Tensors& at, Workspace workspace,
+                                  cudaStream_t stream) {
+  const SumCounts counts = sum_counts(s, multiprocessors());
+  if (counts.of_keys == 1 && counts.of_queries == 1)
+    return scores_ahead_asks(s, at, workspace, stream);
+  const int64_t D = padded_head(s), Br = tile_of(s);
+  return in_turn_ask(
+      s,
+      {.kernel = "more_sums_kernel",
+       .loads = 4 * s.B *
+                (s.NH_kv * s.Tk * s.HS +
+                 s.NH * (s.Tq * s.HS + 2 * ceil_div(s.Tq, Br) * Br) * ceil_div(s.Tk, 128)),
+       .stores =
+           4 * s.B *
+           (s.NH_kv * s.Tk * s.HS + s.NH * ceil_div(s.Tq, Br) * Br * D * ceil_div(s.Tk, 128))},
+      counts);
 }
 
 std::vector<Asked> by_shape_asks(const Attention& s, const Tensors& at, Workspace workspace,
                                  cudaStream_t stream) {
-  const bool hopper = takes_hopper(s, at) && prefers_hopper(s, multiprocessors());
-  return (hopper ? more_sums_asks : any_shape_asks)(s, at, workspace, stream);
+  if (takes_hopper(s, at) && prefers_hopper(s, multiprocessors()))
+    return more_sums_asks(s, at, workspace, stream);
+  return any_shape_asks(s, at, workspace, stream);
 }
 
 }  // namespace tutorial::flash_attention::backward_tensor_cores

@@ -92,14 +92,14 @@ double time_by_mma(const Attention& s, int multiprocessors) {
 
 constexpr double BYTES = 6.7e6, TURN = 1.6;  // bytes a microsecond, and a turn's time
 
-/// Step 6 with so many sums.
-double time_by_wgmma(const Attention& s, const SumCounts& counts, int multiprocessors) {
+/// Step 6 with so many sums, where blocks of keys walk over these tiles.
+double time_by_wgmma(const Attention& s, const SumCounts& counts, const Tiles& tiles,
+                     int multiprocessors) {
   const int64_t D = padded_head(s), of_keys = counts.of_keys, count = key_blocks(s) * of_keys;
   const int64_t parts = query_tiles(s) * 2 * PART * (1 + counts.of_queries);
   const int64_t sums = of_keys == 1 ? 0 : count * 2 * KEYS * D * 2;
-  const Tiles tiles = tiles_of_keys(s, KEYS, query_tile(s));
   const double tile = D == 64 ? 2.9 : 2.6;
-  // The last block waits for the turns of those before: in many rounds that are behind it by then.
+  // The last block waits for the turns of those before. In later rounds they have had them by then.
   const bool waits = count <= 2 * multiprocessors;
   const int64_t turns = waits ? ceil_div(ceil_div(s.Tk, KEYS), counts.of_queries) - 1 : 0;
   const int64_t most = ceil_div(s.group(), of_keys) * tiles.most;
@@ -116,23 +116,33 @@ bool is_nothing(const Attention& shape) {
   return shape.rows() == 0 || shape.NH_kv < 1 || shape.Tk < 1;
 }
 
-}  // namespace
-
-SumCounts sum_counts(const Attention& shape, int multiprocessors) {
-  SumCounts best;
-  if (is_nothing(shape)) return best;
+/// How many sums step 6 has, and how long it takes with them.
+struct Best {
+  SumCounts counts;
+  double time;
+};
+Best best_counts(const Attention& shape, int multiprocessors) {
+  const Tiles walks = tiles_of_keys(shape, KEYS, query_tile(shape));
+  const auto time = [&](const SumCounts& counts) {
+    return time_by_wgmma(shape, counts, walks, multiprocessors);
+  };
   const int64_t key_tiles = ceil_div(shape.Tk, KEYS);
-  double least = time_by_wgmma(shape, best, multiprocessors);
+  Best best = {{}, time({})};
   for (int64_t of_keys = 1; of_keys <= shape.group(); ++of_keys) {
     // So that the turns take little beside a block's own tiles.
     const int64_t tiles = ceil_div(shape.group(), of_keys) * ceil_div(shape.Tq, query_tile(shape));
     const bool few = key_blocks(shape) * of_keys <= 2 * multiprocessors;
     const SumCounts counts = {of_keys,
                               few ? ceil_div(key_tiles, std::max<int64_t>(2, tiles / 4)) : 1};
-    const double time = time_by_wgmma(shape, counts, multiprocessors);
-    if (time < least) best = counts, least = time;
+    if (time(counts) < best.time) best = {counts, time(counts)};
   }
   return best;
+}
+
+}  // namespace
+
+SumCounts sum_counts(const Attention& shape, int multiprocessors) {
+  return is_nothing(shape) ? SumCounts{} : best_counts(shape, multiprocessors).counts;
 }
 
 bool prefers_64_rows(const Attention& s, int multiprocessors) {
@@ -149,9 +159,8 @@ bool prefers_64_rows(const Attention& s, int multiprocessors) {
 }
 
 bool prefers_hopper(const Attention& shape, int multiprocessors) {
-  if (is_nothing(shape)) return false;
-  const SumCounts counts = sum_counts(shape, multiprocessors);
-  return time_by_wgmma(shape, counts, multiprocessors) < time_by_mma(shape, multiprocessors);
+  return !is_nothing(shape) &&
+         best_counts(shape, multiprocessors).time < time_by_mma(shape, multiprocessors);
 }
 
 int64_t sums_bytes(const Attention& shape, const SumCounts& counts) {

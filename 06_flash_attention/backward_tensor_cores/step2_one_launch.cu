@@ -4,9 +4,10 @@
 //
 // FLOP            as step 1
 // global memory   as step 1
-// asked for by both_kernel  loads 4·B·(NH_kv·Tk·HS + NH·Tq·(HS + 2)·⌈Tk/128⌉) bytes for keys, and
-//                           4·B·NH·(Tq·(HS + 8) + Tk·HS·⌈Tq/128⌉) bytes for queries, half of ⌈ ⌉'s
-//                           parts if causal; stores 4·B·NH_kv·Tk·HS + 2·B·NH·Tq·HS bytes
+// asked for by both_kernel
+//                 loads 4·B·(NH_kv·Tk·HS + NH·Tq·(HS + 2)·⌈Tk/128⌉) +
+//                 4·B·NH·(Tq·(HS + 8) + Tk·HS·⌈Tq/128⌉) bytes, half of what has ⌈ ⌉ if causal,
+//                 stores 4·B·NH_kv·Tk·HS + 2·B·NH·Tq·HS bytes
 // shared memory   as step 1
 // block           as step 1
 #include "backward_tensor_cores/tiles.cuh"

@@ -5,11 +5,10 @@
 //
 // FLOP            as step 1; above a head size of 128 16·HS a pair: S = q·kᵀ is made three times
 // global memory   as step 1
-// asked for by any_kernel  loads 4·B·(NH_kv·Tk·HS + NH·Tq·(HS + 2)·⌈Tk/own⌉) bytes for keys (and
-// for
-//                          HS > 128 2·B·(3·NH_kv·Tk·HS + 4·NH·Tq·(HS + 2)·⌈Tk/own⌉)), and
-//                          4·B·NH·(Tq·(HS + 8) + Tk·HS·⌈Tq/own⌉) bytes for queries, half of ⌈ ⌉'s
-//                          parts if causal; stores 4·B·NH_kv·Tk·HS + 2·B·NH·Tq·HS bytes
+// asked for by any_kernel
+//                 loads 2·B·NH_kv·Tk·HS·(walks + 1) + 4·B·NH·Tq·(HS + 2)·walks·⌈Tk/own⌉ +
+//                 4·B·NH·(Tq·(HS + 8) + Tk·HS·⌈Tq/own⌉) bytes, half of what has ⌈ ⌉ if causal,
+//                 stores 4·B·NH_kv·Tk·HS + 2·B·NH·Tq·HS bytes; walks is 2 if HS > 128, else 1
 // shared memory   as step 1 or less up to 128; above it 4·D·(own + 2·32) bytes of a block's rows
 //                 and two tiles, or 4·D·(64 + 32) where a block may not have so much, and for rows
 //                 that are copied number by number; D is HS, padded to 192 or 256

@@ -1,18 +1,21 @@
 // Step 6 = step 5 + where blocks are few, several sums. Of dk and dv: several blocks have the same
 // keys, each with some of the heads that share them. So all multiprocessors have work. Of dq: a
-// block waits only for every n-th block. The kernel behind adds the sums.
+// block waits only for every n-th block. The kernel behind adds the sums. With one of each it is
+// step 5.
 //
 // FLOP            as step 4
 // global memory   as step 4, and for s > 1 sums of dk and dv 16·s·B·NH_kv·Tk·D bytes, for n of dq
 //                 4·(n − 1)·B·NH·Tq·D bytes
-// asked for by sum_rows_kernel  as step 4's, and 8·(n − 1)·B·NH·⌈Tq/Br⌉ bytes
+// asked for by sum_rows_kernel  loads 4·B·NH·Tq·(HS + 1) bytes,
+//                 stores 8·B·NH·⌈Tq/Br⌉·(Br + 1) + 8 bytes, and 8·(n − 1)·B·NH·⌈Tq/Br⌉
 // asked for by more_sums_kernel
-//                 loads 4·B·(s·NH_kv·Tk·HS + NH·(Tq·HS + 2·⌈Tq/Br⌉·Br)·⌈Tk/128⌉) bytes, stores
-//                 4·B·NH·⌈Tq/Br⌉·Br·D·⌈Tk/128⌉ bytes, half of what has Tq if causal, and
-//                 4·B·NH_kv·Tk·HS bytes; for s > 1 sums 8·s·B·NH_kv·128·⌈Tk/128⌉·D bytes
-// asked for by store_sums_kernel  loads 4·n·B·NH·⌈Tq/Br⌉·Br·D bytes, fewer sums if causal, and for
-//                 s > 1 sums 8·s·B·NH_kv·64·⌈Tk/64⌉·D bytes, stores 2·B·NH·Tq·HS bytes, and for
-//                 s > 1 sums 4·B·NH_kv·Tk·HS bytes
+//                 loads 4·B·(NH_kv·Tk·HS + NH·(Tq·HS + 2·⌈Tq/Br⌉·Br)·⌈Tk/128⌉) bytes, for s > 1 s
+//                 times as many of keys, stores
+//                 4·B·(NH_kv·Tk·HS + NH·⌈Tq/Br⌉·Br·D·⌈Tk/128⌉) bytes, for s > 1 of keys
+//                 8·s·B·NH_kv·128·⌈Tk/128⌉·D; half of what has Tq if causal
+// asked for by store_sums_kernel  loads 4·B·NH·⌈Tq/Br⌉·Br·D bytes, for n > 1 up to n times as many,
+//                 and for s > 1 8·s·B·NH_kv·64·⌈Tk/64⌉·D, stores 2·B·NH·Tq·HS bytes, and for s > 1
+//                 4·B·NH_kv·Tk·HS
 // shared memory   as step 4
 // block           as step 4
 #include "backward_tensor_cores/hopper_tiles.cuh"
@@ -130,11 +133,13 @@ __global__ void __launch_bounds__(BLOCK, 1)
 void more_sums(const Attention& shape, const Tensors& at, Workspace workspace,
                cudaStream_t stream) {
   require_hopper(shape, "more_sums", at);
+  const SumCounts counts = sum_counts(shape, multiprocessors());
+  if (counts.of_keys == 1 && counts.of_queries == 1)
+    return scores_ahead(shape, at, workspace, stream);
   tensor_cores::with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
     constexpr int BYTES = aligned_bytes<Shared<D>>;
     const auto kernel = more_sums_kernel<D>;
     allow_shared_memory(kernel, BYTES, "head size", shape.HS);
-    const SumCounts counts = sum_counts(shape, multiprocessors());
     const Sums sums = take_sums(shape, "more_sums", workspace, counts);
     if (is_done_without(shape, at, stream)) return;
     const Schedule schedule = schedule_of_keys(shape, counts);

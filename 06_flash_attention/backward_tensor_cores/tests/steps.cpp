@@ -62,6 +62,25 @@ TEST_CASE("backward_tensor_cores: every step is right where there are several su
   }
 }
 
+// Shapes for which an H200, of 132 multiprocessors, was clearly faster one way.
+TEST_CASE("backward_tensor_cores: the rules choose what was faster") {
+  const auto hopper = [](const Attention& shape) { return prefers_hopper(shape, 132); };
+  CHECK(hopper({.B = 4, .NH = 16, .NH_kv = 16, .Tq = 4096, .Tk = 4096, .HS = 128}));
+  CHECK(hopper({.B = 18, .NH = 2, .NH_kv = 2, .Tq = 264, .Tk = 264, .HS = 128}));
+  CHECK(hopper({.NH = 16, .NH_kv = 2, .Tq = 482, .Tk = 482, .HS = 128, .causal = false}));
+  CHECK(!hopper({.NH = 3, .NH_kv = 3, .Tq = 11, .Tk = 11, .HS = 64, .causal = false}));
+  CHECK(!hopper({.B = 4, .NH = 4, .NH_kv = 4, .Tq = 2, .Tk = 15, .HS = 128}));
+  CHECK(!hopper({.Tq = 0, .Tk = 300, .HS = 64}));
+  const auto small = [](const Attention& shape) { return prefers_64_rows(shape, 132); };
+  CHECK(small({.NH = 8, .NH_kv = 1, .Tq = 827, .Tk = 827, .HS = 208}));
+  CHECK(small({.B = 23, .NH = 3, .NH_kv = 3, .Tq = 1, .Tk = 15, .HS = 152, .causal = false}));
+  CHECK(!small({.B = 8, .NH = 56, .NH_kv = 7, .Tq = 671, .Tk = 2293, .HS = 208}));
+  CHECK(!small({.NH = 5, .NH_kv = 5, .Tq = 1522, .Tk = 1522, .HS = 160, .causal = false}));
+  CHECK(!small({.Tq = 20, .Tk = 0, .HS = 160}));
+  const SumCounts one = sum_counts({.Tq = 30, .Tk = 0, .HS = 64}, 132);
+  CHECK((one.of_keys == 1 && one.of_queries == 1));
+}
+
 // On both sides of each size that heads are padded to, and rows that cannot be copied 16 bytes at a
 // time.
 TEST_CASE("backward_tensor_cores: steps any_shape and by_shape are right for every head size",

@@ -114,9 +114,10 @@ def rows(backend, lines, counters, mean=False):
     origin = project.origin() if backend == "gpu" else {}
     for line in lines:
         ladder, _, options = line.partition(" ")
+        problem = options if mean else options.partition(" --kernel")[0]
         for name, (launches, sums) in profile(backend, line, counters).items():
             texts = [f"{value / launches:.6g}" if mean else f"{value:.0f}" for value in sums]
-            yield {"chapter": project.label(project.find_ladder(ladder)), "options": options, "kernel": name,
+            yield {"chapter": project.label(project.find_ladder(ladder)), "options": problem, "kernel": name,
                    "launches": str(launches)} | dict(zip(counters, texts)) | origin
 
 
