@@ -77,17 +77,10 @@ std::vector<Asked> any_shape_asks(const Attention& s, const Tensors& at, Workspa
 
 namespace {
 
-int64_t padded_head(const Attention& s) {
-  return s.HS <= 64 ? 64 : 128;
-}
-int64_t tile_of(const Attention& s) {
-  return queries_of_tile(static_cast<int>(padded_head(s)));
-}
-
 /// The kernels of steps 4 to 6, of which one's own would walk over all tiles of queries and have
 /// one sum of each row.
 std::vector<Asked> in_turn_ask(const Attention& s, Asked own, const SumCounts& counts) {
-  const int64_t D = padded_head(s), Br = tile_of(s), padded = ceil_div(s.Tq, Br) * Br;
+  const int64_t D = padded_head(s), Br = query_tile(s), padded = ceil_div(s.Tq, Br) * Br;
   if (s.rows() * s.Tk * s.HS == 0) return {};
   int64_t hidden = 0;  // with whole tiles
   for (int64_t j0 = 0; j0 < s.Tk; j0 += KEYS)
@@ -119,7 +112,7 @@ std::vector<Asked> in_turn_ask(const Attention& s, Asked own, const SumCounts& c
 }  // namespace
 
 std::vector<Asked> warpgroups_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
-  const int64_t D = padded_head(s), Br = tile_of(s);
+  const int64_t D = padded_head(s), Br = query_tile(s);
   return in_turn_ask(
       s,
       {.kernel = "warpgroups_kernel",
@@ -132,7 +125,7 @@ std::vector<Asked> warpgroups_asks(const Attention& s, const Tensors&, Workspace
       SumCounts());
 }
 std::vector<Asked> scores_ahead_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
-  const int64_t D = padded_head(s), Br = tile_of(s);
+  const int64_t D = padded_head(s), Br = query_tile(s);
   return in_turn_ask(
       s,
       {.kernel = "scores_ahead_kernel",
@@ -149,7 +142,7 @@ std::vector<Asked> more_sums_asks(const Attention& s, const Tensors& at, Workspa
   const SumCounts counts = sum_counts(s, multiprocessors());
   if (counts.of_keys == 1 && counts.of_queries == 1)
     return scores_ahead_asks(s, at, workspace, stream);
-  const int64_t D = padded_head(s), Br = tile_of(s);
+  const int64_t D = padded_head(s), Br = query_tile(s);
   return in_turn_ask(
       s,
       {.kernel = "more_sums_kernel",

@@ -40,8 +40,8 @@ inline constexpr const char* after = "tensor_cores/one_barrier";
 
 /// Writes dq, dk and dv, in the stream. Waits for nothing. Throws Error, before any launch and
 /// where nothing is to do too: when the shape is invalid; when the step does not take its head size
-/// or an address (above); before compute capability 8.0; and where the workspace is smaller than
-/// workspace_bytes() says.
+/// or an address (above); before compute capability 8.0; and where the workspace has not what the
+/// step needs, at most workspace_bytes().
 using Launcher = void(const Attention& shape, const Tensors& at, Workspace workspace,
                       cudaStream_t stream);
 
@@ -64,7 +64,7 @@ inline const std::vector<Step<Launcher>> steps = {
     {.name = "any_shape",
      .launch = any_shape,
      .asked = any_shape_asks,
-     .idea = "head sizes up to 256, of which dv and dk take a walk each; rows at any address",
+     .idea = "head sizes up to 256: dk and dv have blocks of their own; rows at any address",
      .needs = "sm_80"},
     {.name = "warpgroups",
      .launch = warpgroups,

@@ -16,12 +16,19 @@ inline constexpr int KEYS = 128;
 __host__ __device__ constexpr int queries_of_tile(int D) {
   return D == 64 ? 128 : 64;
 }
+/// What a head is padded to, and the queries of a tile then.
+inline int padded_head(const Attention& shape) {
+  return shape.HS <= 64 ? 64 : 128;
+}
+inline int64_t query_tile(const Attention& shape) {
+  return queries_of_tile(padded_head(shape));
+}
 /// Numbers of such a part.
 inline constexpr int PART = 64 * 64;
 
 /// Tiles of queries of all heads.
 inline int64_t query_tiles(const Attention& shape) {
-  return shape.B * shape.NH * ceil_div(shape.Tq, queries_of_tile(shape.HS <= 64 ? 64 : 128));
+  return shape.B * shape.NH * ceil_div(shape.Tq, query_tile(shape));
 }
 
 /// What the workspace has.

@@ -10,7 +10,7 @@ namespace tutorial::flash_attention::backward_tensor_cores {
 namespace {
 
 /// The tiles that blocks walk over: those of the block with the most, and of all together.
-struct Tiles {
+struct Walks {
   int64_t most = 0, all = 0;
   void add(int64_t tiles) {
     most = std::max(most, tiles);
@@ -19,18 +19,18 @@ struct Tiles {
 };
 
 /// Of a head's blocks of so many keys, each of which walks over tiles of queries.
-Tiles tiles_of_keys(const Attention& shape, int64_t keys, int64_t queries) {
-  Tiles tiles;
+Walks walks_of_keys(const Attention& shape, int64_t keys, int64_t queries) {
+  Walks walks;
   for (int64_t j0 = 0; j0 < shape.Tk; j0 += keys)
-    tiles.add(std::max<int64_t>(ceil_div(shape.Tq, queries) - shape.first_query(j0) / queries, 0));
-  return tiles;
+    walks.add(std::max<int64_t>(ceil_div(shape.Tq, queries) - shape.first_query(j0) / queries, 0));
+  return walks;
 }
 /// The other way round.
-Tiles tiles_of_queries(const Attention& shape, int64_t queries, int64_t keys) {
-  Tiles tiles;
+Walks walks_of_queries(const Attention& shape, int64_t queries, int64_t keys) {
+  Walks walks;
   for (int64_t end = queries; end < shape.Tq + queries; end += queries)
-    tiles.add(ceil_div(shape.visible_keys(std::min(end, shape.Tq) - 1), keys));
-  return tiles;
+    walks.add(ceil_div(shape.visible_keys(std::min(end, shape.Tq) - 1), keys));
+  return walks;
 }
 
 /// Blocks of a kernel: so many; one without tiles takes `start`, and the tiles of the longest one
@@ -59,19 +59,13 @@ double time_of(std::initializer_list<Blocks> kinds, int multiprocessors) {
 /// Blocks of `heads` heads, each with so many rows in blocks of `size`, and each `walks` times
 /// over the tiles, which take `tile` each.
 Blocks blocks(int64_t heads, int64_t rows, int64_t size, double start, int64_t walks,
-              const Tiles& tiles, double tile) {
+              const Walks& tiles, double tile) {
   return {.count = heads * ceil_div(rows, size),
           .start = start,
           .most = tile * static_cast<double>(walks * tiles.most),
           .all = tile * static_cast<double>(heads * walks * tiles.all)};
 }
 
-int64_t padded_head(const Attention& shape) {
-  return shape.HS <= 64 ? 64 : 128;
-}
-int64_t query_tile(const Attention& shape) {
-  return queries_of_tile(static_cast<int>(padded_head(shape)));
-}
 int64_t key_blocks(const Attention& shape) {
   return shape.B * shape.NH_kv * ceil_div(shape.Tk, KEYS);
 }
@@ -82,18 +76,20 @@ int64_t key_blocks(const Attention& shape) {
 /// Step 3, head sizes up to 128.
 double time_by_mma(const Attention& s, int multiprocessors) {
   const double D = s.HS <= 64 ? 64 : s.HS <= 96 ? 96 : 128, start = 1.6 + 0.019 * D;
-  const Tiles of_keys = tiles_of_keys(s, OWN_ROWS, OTHER_ROWS);
-  const Tiles of_queries = tiles_of_queries(s, OWN_ROWS, OTHER_ROWS);
+  const Walks of_keys = walks_of_keys(s, OWN_ROWS, OTHER_ROWS);
+  const Walks of_queries = walks_of_queries(s, OWN_ROWS, OTHER_ROWS);
   return 4.7 +
          time_of({blocks(s.B * s.NH_kv, s.Tk, OWN_ROWS, start, s.group(), of_keys, 1.0 + 0.024 * D),
                   blocks(s.B * s.NH, s.Tq, OWN_ROWS, start, 1, of_queries, 0.3 + 0.018 * D)},
                  multiprocessors);
 }
 
-constexpr double BYTES = 6.7e6, TURN = 1.6;  // bytes a microsecond, and a turn's time
+// More than DRAM has: much of what is stored is still in the L2 cache when it is read.
+constexpr double BYTES_PER_MICROSECOND = 6.7e6;
+constexpr double TURN = 1.6;
 
 /// Step 6 with so many sums, where blocks of keys walk over these tiles.
-double time_by_wgmma(const Attention& s, const SumCounts& counts, const Tiles& tiles,
+double time_by_wgmma(const Attention& s, const SumCounts& counts, const Walks& tiles,
                      int multiprocessors) {
   const int64_t D = padded_head(s), of_keys = counts.of_keys, count = key_blocks(s) * of_keys;
   const int64_t parts = query_tiles(s) * 2 * PART * (1 + counts.of_queries);
@@ -103,7 +99,8 @@ double time_by_wgmma(const Attention& s, const SumCounts& counts, const Tiles& t
   const bool waits = count <= 2 * multiprocessors;
   const int64_t turns = waits ? ceil_div(ceil_div(s.Tk, KEYS), counts.of_queries) - 1 : 0;
   const int64_t most = ceil_div(s.group(), of_keys) * tiles.most;
-  return 5.3 + (of_keys == 1 ? 0 : 2.3) + 4 * static_cast<double>(parts + sums) / BYTES +
+  return 5.3 + (of_keys == 1 ? 0 : 2.3) +
+         4 * static_cast<double>(parts + sums) / BYTES_PER_MICROSECOND +
          time_of({{.count = count,
                    .start = 8.9,
                    .most = tile * static_cast<double>(most) + TURN * static_cast<double>(turns),
@@ -111,7 +108,7 @@ double time_by_wgmma(const Attention& s, const SumCounts& counts, const Tiles& t
                  multiprocessors);
 }
 
-/// Is there nothing to choose? An invalid shape is none.
+/// Is there nothing to choose, as there are no pairs, or the shape is invalid?
 bool is_nothing(const Attention& shape) {
   return shape.rows() == 0 || shape.NH_kv < 1 || shape.Tk < 1;
 }
@@ -122,7 +119,7 @@ struct Best {
   double time;
 };
 Best best_counts(const Attention& shape, int multiprocessors) {
-  const Tiles walks = tiles_of_keys(shape, KEYS, query_tile(shape));
+  const Walks walks = walks_of_keys(shape, KEYS, query_tile(shape));
   const auto time = [&](const SumCounts& counts) {
     return time_by_wgmma(shape, counts, walks, multiprocessors);
   };
@@ -149,7 +146,7 @@ bool prefers_64_rows(const Attention& s, int multiprocessors) {
   if (is_nothing(s)) return false;
   // By how many products of a tile each kind of blocks has: dq's and dk's three, dv's two.
   const auto time = [&](int rows, double product) {
-    const Tiles of_keys = tiles_of_keys(s, rows, 32), of_queries = tiles_of_queries(s, rows, 32);
+    const Walks of_keys = walks_of_keys(s, rows, 32), of_queries = walks_of_queries(s, rows, 32);
     return time_of({blocks(s.B * s.NH_kv, s.Tk, rows, 0, s.group(), of_keys, 3 * product),
                     blocks(s.B * s.NH_kv, s.Tk, rows, 0, s.group(), of_keys, 2 * product),
                     blocks(s.B * s.NH, s.Tq, rows, 0, 1, of_queries, 3 * product)},
@@ -175,8 +172,8 @@ int64_t sums_bytes(const Attention& shape, const SumCounts& counts) {
 }
 
 int64_t workspace_bytes(const Attention& shape) {
-  return std::max({row_dots_bytes(shape), sums_bytes(shape),
-                   sums_bytes(shape, sum_counts(shape, multiprocessors()))});
+  const bool hopper = shape.HS <= 128 && device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
+  return hopper ? sums_bytes(shape, sum_counts(shape, multiprocessors())) : row_dots_bytes(shape);
 }
 
 }  // namespace tutorial::flash_attention::backward_tensor_cores

@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
     both_kernel(Attention shape, float scale, float factor, Operands at, unsigned of_queries) {
   extern __shared__ __align__(16) bf16 shared[];
   const Memory<Tile> memory(shared);
-  if (blockIdx.x < of_queries)
+  if (blockIdx.x < of_queries)  // these first: BlockOf counts from the grid's first block on
     queries_block(memory, shape, scale, factor, at);
   else
     keys_block(memory, shape, scale, factor, at, blockIdx.x - of_queries);

@@ -10,11 +10,11 @@
 //                 4·B·NH·(Tq·(HS + 8) + Tk·HS·⌈Tq/own⌉) bytes, half of what has ⌈ ⌉ if causal,
 //                 stores 4·B·NH_kv·Tk·HS + 2·B·NH·Tq·HS bytes; walks is 2 if HS > 128, else 1
 // shared memory   as step 1 or less up to 128; above it 4·D·(own + 2·32) bytes of a block's rows
-//                 and two tiles, or 4·D·(64 + 32) where a block may not have so much, and for rows
-//                 that are copied number by number; D is HS, padded to 192 or 256
-// block           256 threads for own = 128 keys, or queries; 128 threads for own = 64: above a
-// head
-//                 size of 128 where that is faster by an estimate (rules.cpp)
+//                 and two tiles, or 4·D·(64 + 32) where a block may not have so much; D is HS,
+//                 padded to 192 or 256. Rows that are copied number by number have one tile
+// block           256 threads for own = 128 keys, or queries; 128 threads for own = 64: of heads
+//                 above 128, where that is faster by an estimate (rules.cpp), where more does not
+//                 fit, and where rows are copied number by number
 #include "backward_tensor_cores/tiles.cuh"
 
 namespace tutorial::flash_attention::backward_tensor_cores {

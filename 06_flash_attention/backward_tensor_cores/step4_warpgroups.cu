@@ -4,8 +4,9 @@
 // FLOP            10·HS a pair
 // global memory   as step 1, and the sums of dq: 8·B·NH·Tq·D bytes, that many again for each 128
 //                 keys in the L2 cache
-// asked for by sum_rows_kernel  loads 4·B·NH·Tq·(HS + 1) bytes, stores 8·B·NH·⌈Tq/Br⌉·(Br + 1) + 8
-// bytes asked for by warpgroups_kernel
+// asked for by sum_rows_kernel  loads 4·B·NH·Tq·(HS + 1) bytes,
+//                 stores 8·B·NH·⌈Tq/Br⌉·(Br + 1) + 8 bytes
+// asked for by warpgroups_kernel
 //                 loads 4·B·(NH_kv·Tk·HS + NH·(Tq·HS + 2·⌈Tq/Br⌉·Br)·⌈Tk/128⌉) bytes,
 //                 stores 4·B·(NH_kv·Tk·HS + NH·⌈Tq/Br⌉·Br·D·⌈Tk/128⌉) bytes; half of what has Tq if
 //                 causal

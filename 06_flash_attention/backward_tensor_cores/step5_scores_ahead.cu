@@ -6,8 +6,9 @@
 //
 // FLOP            as step 4
 // global memory   as step 4
-// asked for by sum_rows_kernel  loads 4·B·NH·Tq·(HS + 1) bytes, stores 8·B·NH·⌈Tq/Br⌉·(Br + 1) + 8
-// bytes asked for by scores_ahead_kernel
+// asked for by sum_rows_kernel  loads 4·B·NH·Tq·(HS + 1) bytes,
+//                 stores 8·B·NH·⌈Tq/Br⌉·(Br + 1) + 8 bytes
+// asked for by scores_ahead_kernel
 //                 loads 4·B·(NH_kv·Tk·HS + NH·(Tq·HS + 2·⌈Tq/Br⌉·Br)·⌈Tk/128⌉) bytes,
 //                 stores 4·B·(NH_kv·Tk·HS + NH·⌈Tq/Br⌉·Br·D·⌈Tk/128⌉) bytes; half of what has Tq if
 //                 causal

@@ -5,7 +5,7 @@
 //
 // FLOP            as step 4
 // global memory   as step 4, and for s > 1 sums of dk and dv 16·s·B·NH_kv·Tk·D bytes, for n of dq
-//                 4·(n − 1)·B·NH·Tq·D bytes
+//                 8·(n − 1)·B·NH·Tq·D bytes
 // asked for by sum_rows_kernel  loads 4·B·NH·Tq·(HS + 1) bytes,
 //                 stores 8·B·NH·⌈Tq/Br⌉·(Br + 1) + 8 bytes, and 8·(n − 1)·B·NH·⌈Tq/Br⌉
 // asked for by more_sums_kernel

@@ -1,10 +1,13 @@
 // What comes before and after the kernel of steps 4 to 6.
 #include <algorithm>
+#include <string>
 
 #include "backward/backward_parts.cuh"
 #include "backward_tensor_cores/hopper_launch.hpp"
 #include "backward_tensor_cores/launch.hpp"
 #include "common/kernel/check.hpp"
+#include "common/kernel/device.hpp"
+#include "common/kernel/error.hpp"
 #include "common/kernel/mma.cuh"
 #include "common/kernel/warpgroup.cuh"
 #include "hopper/launch.hpp"
@@ -15,10 +18,6 @@ namespace {
 
 constexpr int THREADS = 256;
 constexpr int LANES = 8;  // of a row
-
-int padded_head(const Attention& shape) {
-  return shape.HS <= 64 ? 64 : 128;
-}
 
 /// Eight lanes have a row, 16 bytes of it at a time. Rows that a tile has too many get +∞ and 0, so
 /// that their weights are 0. A tile's first row begins its turns.
@@ -129,6 +128,10 @@ __global__ void __launch_bounds__(WARPGROUP)
 
 void require_hopper(const Attention& shape, const char* step, const Tensors& at) {
   require_supported(shape, step, at);
+  if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9)
+    throw Error(std::string(step) +
+                " needs a GPU of compute capability 9.0, for wgmma and TMA; take --kernel "
+                "any_shape.");
   hopper::require_supported(shape, step, 128, at.q, at.k, at.v, at.dout);
 }
 
