@@ -89,3 +89,35 @@ def turns():
     f.lines(left, y + 22, ["Each block begins with the last tile of queries, and is one tile behind the block before it:",
                            "from then on nobody waits."], 12.5, step=17)
     return f
+
+
+@figure("06_more_sums")
+def more_sums():
+    f = Figure(760, 244, "Step 6, four heads of queries that share their keys. Left: one block walks over all four and stores dk and dv. "
+                         "Right: two blocks have the same keys, each walks over two heads and stores its sums, which are added.")
+    wide, high, top = 66, 28, 66
+    for left, title, blocks in ((20, "step 5: one block", 1), (400, "step 6: two blocks with the same keys", 2)):
+        f.heading(left, 24, title)
+        each = 4 // blocks
+        for block in range(blocks):
+            for n in range(each):
+                x, y = left + n * wide, top + block * 52
+                f.rect(x, y, wide - 4, high, BLUE, HALF, 0.8)
+                f.text(x + (wide - 4) / 2, y + high / 2, f"head {block * each + n}", 12, middle=True, anchor="middle")
+            x, y = left + each * wide + 6, top + block * 52
+            f.arrow(x - 6, y + high / 2, x + 14, y + high / 2, GREY)
+            f.rect(x + 18, y, 58, high, GREEN, HALF, 0.8)
+            f.text(x + 47, y + high / 2, "dk, dv", 12, middle=True, anchor="middle")
+        if blocks == 2:
+            x = left + each * wide + 88
+            for block in range(2):
+                f.arrow(x - 4, top + block * 52 + high / 2, x + 40, top + 26 + high / 2 + (block * 2 - 1) * 5, GREY)
+            f.rect(x + 44, top + 26, 58, high, GREEN, HALF, 0.8)
+            f.text(x + 73, top + 26 + high / 2, "added", 12, middle=True, anchor="middle")
+    y = top + 2 * 52 + 8
+    f.arrow(20, y, 284, y, GREY)
+    f.arrow(400, y, 530, y, GREY)
+    f.text(292, y, "time", 12, GREY, middle=True)
+    f.text(538, y, "time", 12, GREY, middle=True)
+    f.lines(20, y + 26, ["Where texts are short, one block for each 128 keys leaves most multiprocessors without work."], 12.5, step=17)
+    return f

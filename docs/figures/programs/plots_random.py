@@ -43,3 +43,8 @@ def attention_fp32():
 @figure("06_few_queries_random")
 def attention_bf16():
     return scatter("06/few_queries", "part few_queries' last step")
+
+
+@figure("06_backward_random")
+def gradients_bf16():
+    return scatter("06/backward_tensor_cores", "part backward_tensor_cores' by_shape")
