@@ -43,7 +43,6 @@ std::vector<Asked> seven_products_asks(const Attention& s, const Tensors&, Works
 }
 
 std::vector<Asked> one_launch_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
-  if (s.HS == 0) return {};
   Asked both = {
       .kernel = "both_kernel",
       .loads = 4 * s.B * (s.NH_kv * s.Tk * s.HS + s.NH * s.Tq * (s.HS + 2) * ceil_div(s.Tk, 128)) +

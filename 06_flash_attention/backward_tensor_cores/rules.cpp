@@ -40,18 +40,16 @@ struct Blocks {
   double start, most, all;
 };
 
-/// How long they take: as long as the longest, or as many rounds of one block a multiprocessor,
-/// each of a mean block.
+/// How long they take, of which there are some: as long as the longest, or as many rounds of one
+/// block a multiprocessor, each of a mean block.
 double time_of(std::initializer_list<Blocks> kinds, int multiprocessors) {
   int64_t count = 0;
   double longest = 0, all = 0;
   for (const Blocks& kind : kinds) {
-    if (kind.count == 0) continue;
     count += kind.count;
     longest = std::max(longest, kind.start + kind.most);
     all += static_cast<double>(kind.count) * kind.start + kind.all;
   }
-  if (count == 0) return 0;
   const auto rounds = static_cast<double>(ceil_div(count, multiprocessors));
   return std::max(longest, rounds * all / static_cast<double>(count));
 }
@@ -110,7 +108,7 @@ double time_by_wgmma(const Attention& s, const SumCounts& counts, const Walks& t
 
 /// Is there nothing to choose, as there are no pairs, or the shape is invalid?
 bool is_nothing(const Attention& shape) {
-  return shape.rows() == 0 || shape.NH_kv < 1 || shape.Tk < 1;
+  return shape.rows() * shape.HS == 0 || shape.NH_kv < 1 || shape.Tk < 1;
 }
 
 /// How many sums step 6 has, and how long it takes with them.

@@ -141,7 +141,6 @@ void more_sums(const Attention& shape, const Tensors& at, Workspace workspace,
     const auto kernel = more_sums_kernel<D>;
     allow_shared_memory(kernel, BYTES, "head size", shape.HS);
     const Sums sums = take_sums(shape, "more_sums", workspace, counts);
-    if (is_done_without(shape, at, stream)) return;
     const Schedule schedule = schedule_of_keys(shape, counts);
     const unsigned blocks = grid_blocks(schedule.tickets());
     const float factor = score_scale(shape);

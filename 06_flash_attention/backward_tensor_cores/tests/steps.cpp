@@ -77,8 +77,13 @@ TEST_CASE("backward_tensor_cores: the rules choose what was faster") {
   CHECK(!small({.B = 8, .NH = 56, .NH_kv = 7, .Tq = 671, .Tk = 2293, .HS = 208}));
   CHECK(!small({.NH = 5, .NH_kv = 5, .Tq = 1522, .Tk = 1522, .HS = 160, .causal = false}));
   CHECK(!small({.Tq = 20, .Tk = 0, .HS = 160}));
-  const SumCounts one = sum_counts({.Tq = 30, .Tk = 0, .HS = 64}, 132);
-  CHECK((one.of_keys == 1 && one.of_queries == 1));
+  for (const Attention& nothing :
+       std::vector<Attention>{{.Tq = 30, .Tk = 0, .HS = 64},
+                              {.Tq = 3, .Tk = 900, .HS = 0},
+                              {.NH = 4, .NH_kv = 0, .Tq = 3, .Tk = 900, .HS = 64}}) {
+    const SumCounts one = sum_counts(nothing, 132);
+    CHECK((one.of_keys == 1 && one.of_queries == 1));
+  }
 }
 
 // On both sides of each size that heads are padded to, and rows that cannot be copied 16 bytes at a
@@ -89,6 +94,10 @@ TEST_CASE("backward_tensor_cores: steps any_shape and by_shape are right for eve
   if (!takes_any_shape(step)) return;
   for (const int64_t HS : {1, 7, 63, 65, 72, 96, 100, 104, 127, 129, 136, 192, 200, 250, 256})
     check_step(step, bf16_problem({.Tq = 40, .Tk = 133, .HS = HS}));
+  for (const int64_t HS : {136, 192, 200, 256}) {
+    const FewMultiprocessors few(1);  // so that blocks have 128 rows
+    check_step(step, bf16_problem({.Tq = 140, .Tk = 133, .HS = HS}));
+  }
   for (const Attention& shape : std::vector<Attention>{
            {.Tq = 128, .Tk = 128, .HS = 256},                  // whole tiles
            {.Tq = 150, .Tk = 40, .HS = 192},                   // queries without keys
@@ -237,6 +246,8 @@ TEST_CASE("backward_tensor_cores: every step asks for what its header says", "[c
     for (const int64_t bytes : {needed, needed - 1}) {
       if (bytes > most) continue;
       const SmallSharedMemory limit(bytes);
+      check({.Tq = 40, .Tk = 150, .HS = HS});
+      const FewMultiprocessors few(1);
       check({.Tq = 40, .Tk = 150, .HS = HS});
       if (HS == 136) check({.Tq = 140, .Tk = 40, .HS = HS, .causal = false});
     }
