@@ -3,8 +3,9 @@
 //
 // Formulas, shapes and masks are those of part backward (backward/backward.hpp). q, k, v, out, dout
 // and the gradients are bf16, lse is float32, as part tensor_cores' forward pass leaves it. The
-// head size is at most 256; step any_shape takes all of them, at any address that a bf16* can have,
-// and the others multiples of 8 up to 128 in tensors that begin at multiples of 16 bytes.
+// head size is at most 256; steps any_shape and by_shape take all of them, at any address that a
+// bf16* can have, and the others multiples of 8 up to 128 in tensors that begin at multiples of 16
+// bytes.
 //
 // What is rounded: sums are float32; p is rounded to bf16 before it is multiplied by dout, ds
 // before it is multiplied by q and k, and the gradients at the end. The result has the same bits on
