@@ -1,8 +1,8 @@
 // What the kernels of all steps ask global memory for.
 #include <algorithm>
 
-#include "backward_tensor_cores/hopper_launch.hpp"
 #include "backward_tensor_cores/launch.hpp"
+#include "backward_tensor_cores/sums_in_turn.hpp"
 #include "common/kernel/device.hpp"
 #include "common/kernel/grid.hpp"
 #include "common/kernel/shared_memory.hpp"
@@ -23,6 +23,12 @@ Asked row_dots_ask(const Attention& s) {
   return {.kernel = "row_dots_kernel",
           .loads = 4 * s.B * s.NH * s.Tq * s.HS,
           .stores = 4 * s.B * s.NH * s.Tq};
+}
+
+Asked sum_rows_ask(const Attention& s, int64_t Br) {
+  return {.kernel = "sum_rows_kernel",
+          .loads = 4 * s.B * s.NH * s.Tq * (s.HS + 1),
+          .stores = 8 * s.B * s.NH * ceil_div(s.Tq, Br) * (Br + 1) + 8};
 }
 
 }  // namespace
@@ -74,9 +80,33 @@ std::vector<Asked> any_shape_asks(const Attention& s, const Tensors& at, Workspa
   return {row_dots_ask(s), both};
 }
 
+std::vector<Asked> five_products_asks(const Attention& s, const Tensors&, Workspace, cudaStream_t) {
+  if (s.rows() * s.Tk * s.HS == 0) return {};
+  const int64_t D = padded_head(s), fewest = 4 * D * (128 + 2 * 64) + 2 * 2 * 2 * 64 * 4 + 256 * 64;
+  const int64_t Br = fewest <= shared_memory_limit() ? 64 : 4096 / D, tiles = ceil_div(s.Tq, Br);
+  int64_t hidden = 0;  // with whole tiles
+  for (int64_t j0 = 0; j0 < s.Tk; j0 += KEYS)
+    hidden += std::min(tiles * Br, s.first_query(j0) / Br * Br);
+  Asked rows = sum_rows_ask(s, Br);
+  rows.stores -= 4 * s.B * s.NH * ceil_div(s.Tq, Br);
+  Asked own = {.kernel = "five_products_kernel",
+               .loads = 4 * s.B *
+                        (s.NH_kv * s.Tk * s.HS +
+                         s.NH * (s.Tq * s.HS + 2 * ceil_div(s.Tq, Br) * Br) * ceil_div(s.Tk, 128)),
+               .stores = 4 * s.B * (s.NH_kv * s.Tk * s.HS + s.NH * ceil_div(s.Tq, Br) * Br * D)};
+  own.loads -= 4 * s.B * s.NH * (s.HS * hidden_queries(s, KEYS, Br) + 2 * hidden);
+  Asked queries = {.kernel = "store_queries_kernel",
+                   .loads = 4 * s.B * s.NH * ceil_div(s.Tq, Br) * Br * D,
+                   .stores = 2 * s.B * s.NH * s.Tq * s.HS};
+  const int64_t unseen = std::min(tiles * Br, s.first_query(0) / Br * Br);  // see no key
+  own.stores -= 4 * s.B * s.NH * unseen * D;
+  queries.loads -= 4 * s.B * s.NH * unseen * D;
+  return {rows, own, queries};
+}
+
 namespace {
 
-/// The kernels of steps 4 to 6, of which one's own would walk over all tiles of queries and have
+/// The kernels of steps 5 to 7, of which one's own would walk over all tiles of queries and have
 /// one sum of each row.
 std::vector<Asked> in_turn_ask(const Attention& s, Asked own, const SumCounts& counts) {
   const int64_t D = padded_head(s), Br = query_tile(s), padded = ceil_div(s.Tq, Br) * Br;
@@ -86,9 +116,7 @@ std::vector<Asked> in_turn_ask(const Attention& s, Asked own, const SumCounts& c
     hidden += std::min(padded, s.first_query(j0) / Br * Br);
   own.loads -= 4 * s.B * s.NH * (s.HS * hidden_queries(s, KEYS, Br) + 2 * hidden);
   own.stores -= 4 * s.B * s.NH * D * hidden;
-  Asked rows = {.kernel = "sum_rows_kernel",
-                .loads = 4 * s.B * s.NH * s.Tq * (s.HS + 1),
-                .stores = 8 * s.B * s.NH * ceil_div(s.Tq, Br) * (Br + 1) + 8};
+  Asked rows = sum_rows_ask(s, Br);
   rows.stores += 8 * s.B * s.NH * ceil_div(s.Tq, Br) * (counts.of_queries - 1);
   Asked sums = {.kernel = "store_sums_kernel",
                 .loads = 4 * s.B * s.NH * ceil_div(s.Tq, Br) * Br * D,

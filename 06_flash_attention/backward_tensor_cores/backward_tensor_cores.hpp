@@ -46,10 +46,11 @@ inline constexpr const char* after = "tensor_cores/one_barrier";
 using Launcher = void(const Attention& shape, const Tensors& at, Workspace workspace,
                       cudaStream_t stream);
 
-Launcher seven_products, one_launch, any_shape, warpgroups, scores_ahead, more_sums, by_shape;
+Launcher seven_products, one_launch, any_shape, five_products, warpgroups, scores_ahead, more_sums,
+    by_shape;
 
-Asks<Launcher> seven_products_asks, one_launch_asks, any_shape_asks, warpgroups_asks,
-    scores_ahead_asks, more_sums_asks, by_shape_asks;
+Asks<Launcher> seven_products_asks, one_launch_asks, any_shape_asks, five_products_asks,
+    warpgroups_asks, scores_ahead_asks, more_sums_asks, by_shape_asks;
 
 inline const std::vector<Step<Launcher>> steps = {
     {.name = "seven_products",
@@ -67,10 +68,15 @@ inline const std::vector<Step<Launcher>> steps = {
      .asked = any_shape_asks,
      .idea = "head sizes up to 256: dk and dv have blocks of their own; rows at any address",
      .needs = "sm_80"},
+    {.name = "five_products",
+     .launch = five_products,
+     .asked = five_products_asks,
+     .idea = "blocks of keys make dq, too, and add their parts in turn: the same bits in each run",
+     .needs = "sm_80"},
     {.name = "warpgroups",
      .launch = warpgroups,
      .asked = warpgroups_asks,
-     .idea = "five products by wgmma and TMA; blocks of keys add their parts of dq in turn",
+     .idea = "the five products by wgmma and TMA; threads of their own add parts of dq",
      .needs = "sm_90a"},
     {.name = "scores_ahead",
      .launch = scores_ahead,
@@ -100,8 +106,9 @@ inline int64_t row_dots_bytes(const Attention& shape) {
   return Workspace::bytes_of<float>(shape.rows());
 }
 
-/// How many sums there are of what belongs to the same rows, in steps 4 to 6: of dk and dv, each
-/// with some of the heads that share the keys; and of dq, each with some of the blocks of keys.
+/// How many sums there are of what belongs to the same rows, in steps 4 to 7: of dk and dv,
+/// each with some of the heads that share the keys; and of dq, each with some of the blocks of
+/// keys.
 struct SumCounts {
   int64_t of_keys = 1, of_queries = 1;
 };
@@ -114,13 +121,13 @@ int64_t workspace_bytes(const Attention& shape);
 
 // ---- The rules, for a device of so many multiprocessors (rules.cpp).
 
-/// How many sums step 6 has.
+/// How many sums step 7 has.
 SumCounts sum_counts(const Attention& shape, int multiprocessors);
 
 /// In step 3, for heads above 128: has a block 64 rows, not 128?
 bool prefers_64_rows(const Attention& shape, int multiprocessors);
 
-/// Is step 6 faster than step 3, by an estimate? Both must take the problem.
+/// Is step 7 faster than step 3, by an estimate? Both must take the problem.
 bool prefers_hopper(const Attention& shape, int multiprocessors);
 
 }  // namespace tutorial::flash_attention::backward_tensor_cores

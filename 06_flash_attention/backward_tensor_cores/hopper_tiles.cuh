@@ -1,4 +1,4 @@
-// Words of steps 4 to 6: a block's shared memory, the threads that load and add, and what a
+// Words of steps 5 to 7: a block's shared memory, the threads that load and add, and what a
 // warpgroup does with its sums. The products are part hopper's words.
 //
 // A block has 128 keys, 64 for each of its two warpgroups that compute, and walks over tiles of
@@ -6,8 +6,8 @@
 // weights in its registers the A of the products behind.
 #pragma once
 
-#include "backward_tensor_cores/hopper_launch.hpp"
 #include "backward_tensor_cores/launch.hpp"
+#include "backward_tensor_cores/sums_in_turn.hpp"
 #include "common/kernel/bulk.cuh"
 #include "hopper/schedule.hpp"
 #include "hopper/words.cuh"
@@ -57,7 +57,7 @@ __device__ __forceinline__ void make_barriers(Shared<D>& shared) {
 
 /// The keys of a ticket, and the tiles of queries that they walk over: of one head after the other
 /// of those that share the keys, the last tile first. All blocks of a head begin with the same
-/// tile, and the first of them is the first to add to it. In step 6 a ticket has a share of those
+/// tile, and the first of them is the first to add to it. In step 7 a ticket has a share of those
 /// heads.
 template <int D>
 struct Walk {

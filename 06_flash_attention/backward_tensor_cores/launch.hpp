@@ -15,10 +15,10 @@ bool rows_are_aligned(const Attention& shape, const Tensors& at);
 /// Throws Error for what any_shape alone takes, or no step.
 void require_supported(const Attention& shape, const char* step, const Tensors& at);
 
-/// Bytes of shared memory that a block of steps 4 to 6 has at most.
+/// Bytes of shared memory that a block of steps 5 to 7 has at most.
 inline constexpr int64_t HOPPER_BYTES = 200 * 1024;
 
-/// Do steps 4 to 6 take it, on this device?
+/// Do steps 5 to 7 take it, on this device?
 bool takes_hopper(const Attention& shape, const Tensors& at);
 
 /// D_i = dout_i·out_i for all rows, in float32.

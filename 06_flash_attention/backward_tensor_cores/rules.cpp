@@ -1,9 +1,9 @@
-// What steps 3, 6 and 7 choose, by how long each would take: an estimate.
+// What steps 3, 7 and 8 choose, by how long each would take: an estimate.
 #include <algorithm>
 #include <initializer_list>
 
-#include "backward_tensor_cores/hopper_launch.hpp"
 #include "backward_tensor_cores/launch.hpp"
+#include "backward_tensor_cores/sums_in_turn.hpp"
 #include "common/kernel/device.hpp"
 
 namespace tutorial::flash_attention::backward_tensor_cores {
@@ -86,7 +86,7 @@ double time_by_mma(const Attention& s, int multiprocessors) {
 constexpr double BYTES_PER_MICROSECOND = 6.7e6;
 constexpr double TURN = 1.6;
 
-/// Step 6 with so many sums, where blocks of keys walk over these tiles.
+/// Step 7 with so many sums, where blocks of keys walk over these tiles.
 double time_by_wgmma(const Attention& s, const SumCounts& counts, const Walks& tiles,
                      int multiprocessors) {
   const int64_t D = padded_head(s), of_keys = counts.of_keys, count = key_blocks(s) * of_keys;
@@ -111,7 +111,7 @@ bool is_nothing(const Attention& shape) {
   return shape.rows() * shape.HS == 0 || shape.NH_kv < 1 || shape.Tk < 1;
 }
 
-/// How many sums step 6 has, and how long it takes with them.
+/// How many sums step 7 has, and how long it takes with them.
 struct Best {
   SumCounts counts;
   double time;
@@ -170,8 +170,9 @@ int64_t sums_bytes(const Attention& shape, const SumCounts& counts) {
 }
 
 int64_t workspace_bytes(const Attention& shape) {
-  const bool hopper = shape.HS <= 128 && device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
-  return hopper ? sums_bytes(shape, sum_counts(shape, multiprocessors())) : row_dots_bytes(shape);
+  if (shape.HS > 128) return row_dots_bytes(shape);
+  const bool hopper = device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
+  return sums_bytes(shape, hopper ? sum_counts(shape, multiprocessors()) : SumCounts());
 }
 
 }  // namespace tutorial::flash_attention::backward_tensor_cores

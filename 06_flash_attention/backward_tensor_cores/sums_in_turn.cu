@@ -1,10 +1,10 @@
-// What comes before and after the kernel of steps 4 to 6.
+// What comes before the kernel of steps 4 to 7, and after that of steps 5 to 7.
 #include <algorithm>
 #include <string>
 
 #include "backward/backward_parts.cuh"
-#include "backward_tensor_cores/hopper_launch.hpp"
 #include "backward_tensor_cores/launch.hpp"
+#include "backward_tensor_cores/sums_in_turn.hpp"
 #include "common/kernel/check.hpp"
 #include "common/kernel/device.hpp"
 #include "common/kernel/error.hpp"
@@ -23,8 +23,8 @@ constexpr int LANES = 8;  // of a row
 /// that their weights are 0. A tile's first row begins its turns.
 __global__ void __launch_bounds__(THREADS)
     sum_rows_kernel(const bf16* __restrict__ dout, const bf16* __restrict__ out,
-                    const float* __restrict__ lse, Sums sums, int64_t heads, int64_t Tq, int HS,
-                    int size) {
+                    const float* __restrict__ lse, Sums sums, int64_t heads, int64_t Tq, int HS) {
+  const int size = sums.size;
   const int64_t tiles = ceil_div(Tq, size), padded = tiles * size;
   const int64_t row = (int64_t{blockIdx.x} * THREADS + threadIdx.x) / LANES;
   const int64_t head = row / padded, i = row % padded;
@@ -53,10 +53,9 @@ __global__ void __launch_bounds__(THREADS)
   of_queries[i % size] = i < Tq ? backward::log2_of_sum(lse[head * Tq + i]) : INFINITY;
   of_queries[size + i % size] = sum;
   if (i % size == 0)
-    for (int64_t n = 0; n < sums.counts.of_queries; ++n) {
-      unsigned* const turns = sums.turns + 2 * (n * heads * tiles + tile);
-      turns[0] = turns[1] = 0;
-    }
+    for (int64_t n = 0; n < sums.counts.of_queries; ++n)
+      for (int part = 0; part < sums.parts; ++part)
+        sums.turns[(n * heads * tiles + tile) * sums.parts + part] = 0;
   if (row == 0) *sums.next_ticket = 0;
 }
 
@@ -135,15 +134,17 @@ void require_hopper(const Attention& shape, const char* step, const Tensors& at)
   hopper::require_supported(shape, step, 128, at.q, at.k, at.v, at.dout);
 }
 
-Sums take_sums(const Attention& shape, const char* step, Workspace workspace,
-               const SumCounts& counts) {
+Sums take_sums(const Attention& shape, const char* step, Workspace workspace, int64_t size,
+               int parts, const SumCounts& counts) {
   require_workspace(workspace, sums_bytes(shape, counts), step);
-  const int64_t tiles = query_tiles(shape), size = queries_of_tile(padded_head(shape));
+  const int64_t tiles = shape.B * shape.NH * ceil_div(shape.Tq, size);
   if (tiles == 0) return {};
   return {.counts = counts,
+          .size = static_cast<int>(size),
+          .parts = parts,
           .of_queries = workspace.take<float>(tiles * 2 * size),
-          .dq = workspace.take<float>(counts.of_queries * tiles * 2 * PART),
-          .turns = workspace.take<unsigned>(counts.of_queries * tiles * 2),
+          .dq = workspace.take<float>(counts.of_queries * tiles * size * padded_head(shape)),
+          .turns = workspace.take<unsigned>(counts.of_queries * tiles * parts),
           .next_ticket = workspace.take<unsigned long long>(1),
           .of_keys = static_cast<float*>(workspace.memory)};
 }
@@ -160,11 +161,12 @@ Maps maps_of(const Attention& shape, const Tensors& at, const Sums& sums) {
                          {columns}, {columns, 1}, Swizzle::none)};
 }
 
-hopper::Schedule schedule_of_keys(const Attention& shape, const SumCounts& counts) {
+hopper::Schedule schedule_of_keys(const Attention& shape, const SumCounts& counts,
+                                  int64_t sum_bytes) {
   const int64_t heads = shape.B * shape.NH_kv * counts.of_keys;
   const int64_t group = std::max<int64_t>(ceil_div(shape.group(), counts.of_keys), 1);
   const int64_t bytes = group * shape.Tq * padded_head(shape) * int64_t{sizeof(float)};
-  const int64_t together = std::max(SUM_BYTES / std::max<int64_t>(bytes, 1), LEAST_HEADS);
+  const int64_t together = std::max(sum_bytes / std::max<int64_t>(bytes, 1), LEAST_HEADS);
   return {.heads = heads,
           .tiles = ceil_div(shape.Tk, KEYS),
           .section = std::max<int64_t>(std::min(together, heads), 1)};
@@ -182,11 +184,9 @@ bool is_done_without(const Attention& shape, const Tensors& at, cudaStream_t str
 }
 
 void sum_rows(const Attention& shape, const Tensors& at, const Sums& sums, cudaStream_t stream) {
-  const int size = queries_of_tile(padded_head(shape));
-  const int64_t rows = query_tiles(shape) * size;
+  const int64_t rows = shape.B * shape.NH * ceil_div(shape.Tq, sums.size) * sums.size;
   sum_rows_kernel<<<grid_blocks(ceil_div(rows * LANES, THREADS)), THREADS, 0, stream>>>(
-      at.dout, at.out, at.lse, sums, shape.B * shape.NH, shape.Tq, static_cast<int>(shape.HS),
-      size);
+      at.dout, at.out, at.lse, sums, shape.B * shape.NH, shape.Tq, static_cast<int>(shape.HS));
   CUDA_CHECK_LAUNCH();
 }
 

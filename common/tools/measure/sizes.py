@@ -207,7 +207,7 @@ COUNTED = [
     *sizes("06/joint", *[product(*size) for size in ((128, 128, 64), (100, 90, 40), (70, 130, 33), (64, 200, 100))]),
     *sizes("06/backward", "--batch 1 --heads 1 --seq 256 --head-dim 64",
            "--batch 1 --heads 2 --kv-heads 1 --seq 77 --head-dim 40", "--batch 1 --heads 1 --seq 70 --head-dim 100"),
-    *sizes("06/backward_tensor_cores", *[each + " --kernel seven_products --kernel one_launch --kernel any_shape" for each in (
+    *sizes("06/backward_tensor_cores", *[each + " --kernel seven_products --kernel one_launch --kernel any_shape --kernel five_products" for each in (
         "--batch 1 --heads 1 --seq 256 --head-dim 64", "--batch 1 --heads 2 --kv-heads 1 --seq 77 --head-dim 40",
         "--batch 1 --heads 1 --seq 70 --head-dim 104 --full")],
            "--batch 1 --heads 2 --kv-heads 1 --seq 70 --seq-kv 100 --head-dim 150 --kernel any_shape"),

@@ -1,4 +1,4 @@
-// Step 4: all five products by wgmma, once each. A block of keys has its parts of dq added to sums
+// Step 5: all five products by wgmma, once each. A block of keys has its parts of dq added to sums
 // in global memory.
 //
 // FLOP            10·HS a pair
@@ -108,7 +108,7 @@ void warpgroups(const Attention& shape, const Tensors& at, Workspace workspace,
     constexpr int BYTES = aligned_bytes<Shared<D>>;
     const auto kernel = warpgroups_kernel<D>;
     allow_shared_memory(kernel, BYTES, "head size", shape.HS);
-    const Sums sums = take_sums(shape, "warpgroups", workspace);
+    const Sums sums = take_sums(shape, "warpgroups", workspace, query_tile(shape), 2);
     if (is_done_without(shape, at, stream)) return;
     const Schedule schedule = schedule_of_keys(shape);
     const unsigned blocks = grid_blocks(schedule.tickets());

@@ -1,22 +1,25 @@
-// Step 5 = step 4 + a tile's scores are made with the products of the tile before, behind them. So
-// exp begins at once, while dPᵀ is multiplied, and the part of dq is stored while dK is.
+// Step 7 = step 6 + where blocks are few, several sums. Of dk and dv: several blocks have the same
+// keys, each with some of the heads that share them. So all multiprocessors have work. Of dq: a
+// block waits only for every n-th block. The kernel behind adds the sums. With one of each it is
+// step 6.
 //
-//   step 4   Sᵀ, dPᵀ  exp  dV  dSᵀ  dK, dQ  store │ Sᵀ, dPᵀ  exp …
-//   step 5   dPᵀ      exp  dV  dSᵀ  dQ, dK  store, Sᵀ of the next │ dPᵀ  exp …
-//
-// FLOP            as step 4
-// global memory   as step 4
+// FLOP            as step 5
+// global memory   as step 5, and for s > 1 sums of dk and dv 16·s·B·NH_kv·Tk·D bytes, for n of dq
+//                 8·(n − 1)·B·NH·Tq·D bytes
 // asked for by sum_rows_kernel  loads 4·B·NH·Tq·(HS + 1) bytes,
-//                 stores 8·B·NH·⌈Tq/Br⌉·(Br + 1) + 8 bytes
-// asked for by scores_ahead_kernel
-//                 loads 4·B·(NH_kv·Tk·HS + NH·(Tq·HS + 2·⌈Tq/Br⌉·Br)·⌈Tk/128⌉) bytes,
-//                 stores 4·B·(NH_kv·Tk·HS + NH·⌈Tq/Br⌉·Br·D·⌈Tk/128⌉) bytes; half of what has Tq if
-//                 causal
-// asked for by store_sums_kernel  loads 4·B·NH·⌈Tq/Br⌉·Br·D bytes, stores 2·B·NH·Tq·HS bytes
-//                 (D is 64 for heads up to 64, with Br 128; else D is 128 and Br 64)
-// shared memory   as step 4
-// block           as step 4
+//                 stores 8·B·NH·⌈Tq/Br⌉·(Br + 1) + 8 bytes, and 8·(n − 1)·B·NH·⌈Tq/Br⌉
+// asked for by more_sums_kernel
+//                 loads 4·B·(NH_kv·Tk·HS + NH·(Tq·HS + 2·⌈Tq/Br⌉·Br)·⌈Tk/128⌉) bytes, for s > 1 s
+//                 times as many of keys, stores
+//                 4·B·(NH_kv·Tk·HS + NH·⌈Tq/Br⌉·Br·D·⌈Tk/128⌉) bytes, for s > 1 of keys
+//                 8·s·B·NH_kv·128·⌈Tk/128⌉·D; half of what has Tq if causal
+// asked for by store_sums_kernel  loads 4·B·NH·⌈Tq/Br⌉·Br·D bytes, for n > 1 up to n times as many,
+//                 and for s > 1 8·s·B·NH_kv·64·⌈Tk/64⌉·D, stores 2·B·NH·Tq·HS bytes, and for s > 1
+//                 4·B·NH_kv·Tk·HS
+// shared memory   as step 5
+// block           as step 5
 #include "backward_tensor_cores/hopper_tiles.cuh"
+#include "common/kernel/device.hpp"
 #include "hopper/launch.hpp"
 
 namespace tutorial::flash_attention::backward_tensor_cores {
@@ -80,10 +83,19 @@ __device__ __forceinline__ void consume(Shared<D>& shared, float (&dK)[D / 2], f
   }
 }
 
+/// Stores what a lane has of 64×D sums, as a part of dq lies in memory.
+template <int N>
+__device__ void store_sum(float* to, const float (&sums)[N]) {
+#pragma unroll
+  for (int i = 0; i < N / 4; ++i)
+    reinterpret_cast<float4*>(to)[i * WARPGROUP + threadIdx.x % WARPGROUP] =
+        make_float4(sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]);
+}
+
 template <int D>
 __global__ void __launch_bounds__(BLOCK, 1)
-    scores_ahead_kernel(Attention shape, Schedule schedule, float scale, float factor,
-                        const __grid_constant__ Maps maps, Sums sums, Tensors at) {
+    more_sums_kernel(Attention shape, Schedule schedule, float scale, float factor,
+                     const __grid_constant__ Maps maps, Sums sums, Tensors at) {
   extern __shared__ unsigned char memory[];
   Shared<D>& shared = aligned_shared<Shared<D>>(memory);
   if (threadIdx.x == 0) {
@@ -91,7 +103,8 @@ __global__ void __launch_bounds__(BLOCK, 1)
     shared.ticket = static_cast<int64_t>(atomicAdd(sums.next_ticket, 1));
   }
   __syncthreads();
-  const Walk<D> walk(shape, schedule, shared.ticket);
+  const int several = static_cast<int>(sums.counts.of_keys);
+  const Walk<D> walk(shape, schedule, shared.ticket, several);
   if (threadIdx.x < WARPGROUP) {
     give_registers<24>();
     const int warp = threadIdx.x / WARP;
@@ -101,7 +114,14 @@ __global__ void __launch_bounds__(BLOCK, 1)
     take_registers<240>();
     float dK[D / 2] = {}, dV[D / 2] = {};
     consume(shared, dK, dV, shape, walk, scale);
-    const int j0 = walk.j0 + (static_cast<int>(threadIdx.x) / WARPGROUP - 1) * ROWS;
+    const int w = threadIdx.x / WARPGROUP - 1, j0 = walk.j0 + w * ROWS;
+    if (several > 1) {
+      const int64_t rows = (walk.kv_head * schedule.tiles + walk.block) * CONSUMERS + w;
+      float* const to = sums.of_keys + (rows * several + walk.share) * 2 * ROWS * D;
+      store_sum(to, dK);
+      store_sum(to + ROWS * D, dV);
+      return;
+    }
     const int64_t first = int64_t{walk.kv_head} * shape.Tk * shape.HS;
     store_rows(at.dk + first, dK, factor, j0, shape);
     store_rows(at.dv + first, dV, 1, j0, shape);
@@ -110,16 +130,18 @@ __global__ void __launch_bounds__(BLOCK, 1)
 
 }  // namespace
 
-void scores_ahead(const Attention& shape, const Tensors& at, Workspace workspace,
-                  cudaStream_t stream) {
-  require_hopper(shape, "scores_ahead", at);
+void more_sums(const Attention& shape, const Tensors& at, Workspace workspace,
+               cudaStream_t stream) {
+  require_hopper(shape, "more_sums", at);
+  const SumCounts counts = sum_counts(shape, multiprocessors());
+  if (counts.of_keys == 1 && counts.of_queries == 1)
+    return scores_ahead(shape, at, workspace, stream);
   tensor_cores::with_padded_head_size<64, 128>(shape.HS, [&]<int D>() {
     constexpr int BYTES = aligned_bytes<Shared<D>>;
-    const auto kernel = scores_ahead_kernel<D>;
+    const auto kernel = more_sums_kernel<D>;
     allow_shared_memory(kernel, BYTES, "head size", shape.HS);
-    const Sums sums = take_sums(shape, "scores_ahead", workspace);
-    if (is_done_without(shape, at, stream)) return;
-    const Schedule schedule = schedule_of_keys(shape);
+    const Sums sums = take_sums(shape, "more_sums", workspace, query_tile(shape), 2, counts);
+    const Schedule schedule = schedule_of_keys(shape, counts);
     const unsigned blocks = grid_blocks(schedule.tickets());
     const float factor = score_scale(shape);
     sum_rows(shape, at, sums, stream);

@@ -1,5 +1,5 @@
-// Step 7 = steps 3 and 6 + the choice between them: the one whose estimated time (rules.cpp) is the
-// shorter; and step 3 wherever step 6 does not run.
+// Step 8 = steps 3 and 7 + the choice between them: the one whose estimated time (rules.cpp) is the
+// shorter; and step 3 wherever step 7 does not run.
 //
 // FLOP            of the step that it takes
 // asked for       what the step asks for that is taken

@@ -1,5 +1,5 @@
-// What launchers of steps 4 to 6 need: sums of dq in the workspace, to which blocks of keys add
-// their parts in turn.
+// What launchers of steps 4 to 7 need: sums of dq in the workspace, to which blocks of keys
+// add their parts in turn.
 #pragma once
 
 #include "backward_tensor_cores/backward_tensor_cores.hpp"
@@ -34,11 +34,13 @@ inline int64_t query_tiles(const Attention& shape) {
 /// What the workspace has.
 struct Sums {
   SumCounts counts;
-  /// (tiles, 2, queries of a tile): what a query's weights are divided by, in log2, and D.
+  int size = 0, parts = 0;  // queries of a tile, and the parts of its dq that have turns
+  /// (tiles, 2, size): what a query's weights are divided by, in log2, and D.
   float* of_queries;
-  /// (counts.of_queries, tiles, 2, PART): of each part of dq the sums of a lane side by side.
+  /// (counts.of_queries, tiles, size·D): of each part of dq the sums as registers hold them. In
+  /// steps 5 to 7 (counts.of_queries, tiles, 2, PART), those of a lane side by side.
   float* dq;
-  /// (counts.of_queries, tiles, 2): how many blocks of keys have added to it.
+  /// (counts.of_queries, tiles, parts): how many blocks of keys have added to it.
   unsigned* turns;
   /// The next ticket: blocks are numbered as they begin.
   unsigned long long* next_ticket;
@@ -47,9 +49,11 @@ struct Sums {
   float* of_keys;
 };
 
-/// Takes them from the workspace. Throws Error when it has not sums_bytes().
-Sums take_sums(const Attention& shape, const char* step, Workspace workspace,
-               const SumCounts& counts = {});
+/// Takes them from the workspace, for tiles of query_tile() queries and 2 parts, or half as many
+/// and
+/// 1. Throws Error when it has not sums_bytes().
+Sums take_sums(const Attention& shape, const char* step, Workspace workspace, int64_t size,
+               int parts, const SumCounts& counts = {});
 
 /// Before the kernel: what belongs to the queries, and 0 as turns and ticket.
 void sum_rows(const Attention& shape, const Tensors& at, const Sums& sums, cudaStream_t stream);
@@ -68,14 +72,16 @@ Maps maps_of(const Attention& shape, const Tensors& at, const Sums& sums);
 /// The order of blocks: of some heads the first keys, then the second ones, and so on. So the
 /// blocks that run have few heads, whose sums stay in the L2 cache; but neighbours in the order are
 /// not of one head, where each waits for the one before. On an H200 sums of so many bytes were
-/// best.
-inline constexpr int64_t SUM_BYTES = int64_t{8} << 20, LEAST_HEADS = 4;
-hopper::Schedule schedule_of_keys(const Attention& shape, const SumCounts& counts = {});
+/// best: few in steps 5 to 7; more in step 4, whose blocks take longer for a tile.
+inline constexpr int64_t SUM_BYTES = int64_t{8} << 20, BYTES_OF_MMA = int64_t{32} << 20;
+inline constexpr int64_t LEAST_HEADS = 4;
+hopper::Schedule schedule_of_keys(const Attention& shape, const SumCounts& counts = {},
+                                  int64_t sum_bytes = SUM_BYTES);
 
 /// Without pairs the gradients are zeros, and nothing else is to do: true.
 bool is_done_without(const Attention& shape, const Tensors& at, cudaStream_t stream);
 
-/// Throws Error for what steps 4 to 6 do not take.
+/// Throws Error for what steps 5 to 7 do not take.
 void require_hopper(const Attention& shape, const char* step, const Tensors& at);
 
 }  // namespace tutorial::flash_attention::backward_tensor_cores
