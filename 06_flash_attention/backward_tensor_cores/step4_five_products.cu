@@ -1,8 +1,7 @@
 // Step 4 = step 2 with five products: blocks of keys make dq, too. Each adds its part to sums in
-// global memory when it is its turn, so the sums have the same bits in each run. A turn is read
-// before the product whose sums wait for it, and given on a tile later: so nobody waits for memory.
-// Warps of heads up to 64 have 32 keys: so what they read from shared memory is multiplied twice as
-// often.
+// global memory when it is its turn, so the sums have the same bits in each run. A turn is read long
+// before it is needed, and given on a tile later: so nobody waits for memory. Where a head has up to
+// 64 numbers a warp has 32 keys: what it reads from shared memory is multiplied twice as often.
 //
 // long diff       against step 2; step 3 has other shapes
 //
@@ -148,30 +147,36 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::BLOCKS)
   const auto [kv_head, backwards] = schedule.place(shared_ticket);
   const auto block = static_cast<unsigned>(schedule.tiles - 1 - backwards);
   const int64_t Tq = shape.Tq, Tk = shape.Tk;
-  const int j0 = static_cast<int>(block) * KEYS;
+  const int64_t j0 = int64_t{block} * KEYS;
   const int HS = static_cast<int>(shape.HS), tiles = static_cast<int>(ceil_div(Tq, COLS));
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, warp_row = warp * 16 * TALL;
   const PartOf<Tile> part(warp);
 
   // The last tile first: with a mask it is the first one that all blocks of a head have.
-  const QueryTiles<Tile> queries(shape, kv_head, j0);
-  const auto i0_of = [&](int n) { return static_cast<int>(queries.i0(queries.count - 1 - n)); };
-  const auto head_of = [&](int n) { return static_cast<int>(queries.head(queries.count - 1 - n)); };
-  const auto tile_of = [&](int n) { return int64_t{head_of(n)} * tiles + i0_of(n) / COLS; };
+  const int hidden = static_cast<int>(shape.first_query(j0) / COLS);
+  const int of_a_head = hidden < tiles ? tiles - hidden : 0,
+            group = static_cast<int>(shape.group());
+  const int count = group * of_a_head, first_head = static_cast<int>(kv_head) * group;
+  const auto i0_of = [&](int n) { return (tiles - 1 - n % of_a_head) * COLS; };
+  const auto head_of = [&](int n) { return first_head + n / of_a_head; };
+  const auto tile_of = [&](int n) { return head_of(n) * tiles + tiles - 1 - n % of_a_head; };
   const auto begin_copy = [&](int n) {
-    const int64_t i0 = i0_of(n), row = head_of(n) * Tq + i0;
+    const int64_t i0 = i0_of(n), row = int64_t{head_of(n)} * Tq + i0;
     begin_rows<Tile, COLS>(memory.y(n), at.q + row * HS, Tq - i0, HS);
     begin_rows<Tile, COLS>(memory.y2(n), at.dout + row * HS, Tq - i0, HS);
     const int x = 4 * threadIdx.x;
     if (x < 2 * COLS)
-      copy_async<4>(memory.sums(n) + x, sums.of_queries + tile_of(n) * 2 * COLS + x);
+      copy_async<4>(memory.sums(n) + x, sums.of_queries + int64_t{tile_of(n)} * 2 * COLS + x);
   };
 
   const int64_t first = kv_head * Tk + j0;
   begin_rows<Tile, KEYS>(memory.x, at.k + first * HS, Tk - j0, HS);
   begin_rows<Tile, KEYS>(memory.x2, at.v + first * HS, Tk - j0, HS);
   Rows16<D> dk[TALL], dv[TALL];
-  for_each_tile<Tile>(queries.count, begin_copy, [&](int n) {
+  for_each_tile<Tile>(count, begin_copy, [&](int n) {
+    const int tile = tile_of(n);
+    unsigned turn = 0;  // comes while others multiply
+    if (lane == 0 && block > 0) turn = turn_of(&sums.turns[tile]);
 #pragma unroll
     for (int i = 0; i < COLS; i += AT_ONCE) {
       const bf16 *const Q = memory.y(n) + i * D, *const dO = memory.y2(n) + i * D;
@@ -179,22 +184,22 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::BLOCKS)
       float P[TALL][AT_ONCE / 8][4] = {}, dS[TALL][AT_ONCE / 8][4] = {};
       make_weights<Tile>(P, memory.x + warp_row * D, Q, log2_sums, shape, scale, i0_of(n) + i,
                          j0 + warp_row);
-      // Its numbers have been added by now, so the fence before it waits for nothing.
+      // What the tile before added has arrived by now, so that telling others waits for nothing.
       if (i == 0 && n > 0 && threadIdx.x == 0) next_turn(&sums.turns[tile_of(n - 1)]);
       multiply_values<Tile>(dv, P, dO);
       make_gradients<Tile>(dS, P, memory.x2 + warp_row * D, dO, log2_sums + COLS);
       put_gradients<Tile>(gradients, dS, warp_row, i);
       multiply_values<Tile>(dk, dS, Q);
     }
-    // Whose turn it is comes during the product.
-    const int64_t tile = tile_of(n);
-    unsigned turn = lane == 0 ? turn_of(&sums.turns[tile]) : 0;
     __syncthreads();  // all warps' dSᵀ are there
     float dq[Tile::PART_ROWS / 16][4][4] = {};
     multiply_part(dq, gradients, memory.x, part);
-    while (lane == 0 && turn != block) turn = turn_of(&sums.turns[tile]);
-    __syncwarp();
-    float* const to = sums.dq + (tile * Tile::WARPS + warp) * Tile::PART + lane;
+    if (block > 0) {
+      if (lane == 0)
+        while (turn != block) turn = turn_of(&sums.turns[tile]);
+      __syncwarp();
+    }
+    float* const to = sums.dq + (int64_t{tile} * Tile::WARPS + warp) * Tile::PART + lane;
 #pragma unroll
     for (int x = 0; x < Tile::PART / WARP; ++x) {
       const float number = dq[x / 16][x / 4 % 4][x % 4];
@@ -205,7 +210,7 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::BLOCKS)
     }
   });
   __syncthreads();
-  if (queries.count > 0 && threadIdx.x == 0) next_turn(&sums.turns[tile_of(queries.count - 1)]);
+  if (count > 0 && threadIdx.x == 0) next_turn(&sums.turns[tile_of(count - 1)]);
 
 #pragma unroll
   for (int m = 0; m < TALL; ++m) {
