@@ -1,7 +1,8 @@
 // Step 4 = step 2 with five products: blocks of keys make dq, too. Each adds its part to sums in
-// global memory when it is its turn, so the sums have the same bits in each run. A turn is read long
-// before it is needed, and given on a tile later: so nobody waits for memory. Where a head has up to
-// 64 numbers a warp has 32 keys: what it reads from shared memory is multiplied twice as often.
+// global memory when it is its turn, so the sums have the same bits in each run. A turn is read
+// long before it is needed, and given on a tile later: so nobody waits for memory. Where a head has
+// up to 64 numbers a warp has 32 keys: what it reads from shared memory is multiplied twice as
+// often.
 //
 // long diff       against step 2; step 3 has other shapes
 //
