@@ -96,11 +96,11 @@ std::vector<Asked> five_products_asks(const Attention& s, const Tensors&, Worksp
                .stores = 4 * s.B * (s.NH_kv * s.Tk * s.HS + s.NH * ceil_div(s.Tq, Br) * Br * D)};
   own.loads -= 4 * s.B * s.NH * (s.HS * hidden_queries(s, KEYS, Br) + 2 * hidden);
   Asked queries = {.kernel = "store_queries_kernel",
-                   .loads = 4 * s.B * s.NH * s.Tq * s.HS,
+                   .loads = 4 * s.B * s.NH * ceil_div(s.Tq, Br) * Br * D,
                    .stores = 2 * s.B * s.NH * s.Tq * s.HS};
   const int64_t unseen = std::min(tiles * Br, s.first_query(0) / Br * Br);  // see no key
   own.stores -= 4 * s.B * s.NH * unseen * D;
-  queries.loads -= 4 * s.B * s.NH * std::min(unseen, s.Tq) * s.HS;
+  queries.loads -= 4 * s.B * s.NH * unseen * D;
   return {rows, own, queries};
 }
 

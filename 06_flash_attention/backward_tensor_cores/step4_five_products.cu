@@ -1,6 +1,6 @@
 // Step 4 = step 2 with five products: blocks of keys make dq, too. Each adds its part to sums in
 // global memory when it is its turn, so the sums have the same bits in each run. A turn is read
-// long before it is needed, and given on a tile later: so nobody waits for memory. Where a head has
+// before it is needed, and given on a tile later, when the numbers have arrived. Where a head has
 // up to 64 numbers a warp has 32 keys: what it reads from shared memory is multiplied twice as
 // often.
 //
@@ -15,7 +15,7 @@
 //                 loads 4·B·(NH_kv·Tk·HS + NH·(Tq·HS + 2·⌈Tq/Br⌉·Br)·⌈Tk/128⌉) bytes, half
 //                 of what has Tq if causal, stores 4·B·(NH_kv·Tk·HS + NH·⌈Tq/Br⌉·Br·D) bytes
 //                 (what later blocks add is not counted)
-// asked for by store_queries_kernel  loads 4·B·NH·Tq·HS bytes, stores 2·B·NH·Tq·HS bytes
+// asked for by store_queries_kernel  loads 4·B·NH·⌈Tq/Br⌉·Br·D bytes, stores 2·B·NH·Tq·HS bytes
 // shared memory   4·D·(128 + 2·Br) bytes of a block's rows and two tiles of Br = 64 queries, and
 //                 256·Br of dSᵀ; of 128 numbers, where a block may not have so much of it, one
 //                 tile and Br = 32. D is HS, padded to 64 or 128
@@ -39,7 +39,7 @@ struct Five : Tiles<HEAD_SIZE, KEYS, COLS_, STAGES_> {
   static constexpr int BYTES = Base::BYTES + KEYS * COLS * static_cast<int>(sizeof(bf16));
   static constexpr int BLOCKS = D == 64 ? 2 : 1;  // of a multiprocessor
   /// Of the tile's dq (COLS, D) a warp makes 16 or 32 rows of 32 columns.
-  static constexpr int PART_ROWS = COLS * D / 32 / WARPS, NUMBERS = PART_ROWS * 32;
+  static constexpr int PART_ROWS = COLS * D / 32 / WARPS, PART = PART_ROWS * 32;
 };
 
 /// Where a warp's part of the tile's dq begins.
@@ -112,13 +112,13 @@ __device__ void put_gradients(bf16* to, const float (&dS)[TALL][N][4], int key, 
 template <class Tile>
 __device__ void multiply_part(float (&dq)[Tile::PART_ROWS / 16][4][4], const bf16* dS,
                               const bf16* K, const PartOf<Tile>& of) {
-  constexpr int TILES = Tile::PART_ROWS / 16;  // of 16 rows
+  constexpr int TALL = Tile::PART_ROWS / 16;
   const int lane = threadIdx.x % WARP;
 #pragma unroll
   for (int key = 0; key < KEYS; key += 16) {
-    uint32_t a[TILES][4], b[4];
+    uint32_t a[TALL][4], b[4];
 #pragma unroll
-    for (int m = 0; m < TILES; ++m)
+    for (int m = 0; m < TALL; ++m)
       ldmatrix_trans(a[m], &dS[Tile::Gradients::place(lane / 16 * 8 + lane % 8,
                                                       of.query / 8 + 2 * m + lane / 8 % 2) +
                                key * Tile::COLS]);
@@ -126,7 +126,7 @@ __device__ void multiply_part(float (&dq)[Tile::PART_ROWS / 16][4][4], const bf1
     for (int n = 0; n < 4; n += 2) {
       ldmatrix_trans(b, &K[Tile::place(lane % 16, of.column / 8 + n + lane / 16) + key * Tile::D]);
 #pragma unroll
-      for (int m = 0; m < TILES; ++m) {
+      for (int m = 0; m < TALL; ++m) {
         mma_m16n8k16<bf16>(dq[m][n], a[m], b[0], b[1]);
         mma_m16n8k16<bf16>(dq[m][n + 1], a[m], b[2], b[3]);
       }
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::BLOCKS)
   Rows16<D> dk[TALL], dv[TALL];
   for_each_tile<Tile>(count, begin_copy, [&](int n) {
     const int tile = tile_of(n);
-    unsigned turn = 0;  // comes while the warp multiplies
+    unsigned turn = 0;
     if (lane == 0 && block > 0) turn = turn_of(&sums.turns[tile]);
 #pragma unroll
     for (int i = 0; i < COLS; i += AT_ONCE) {
@@ -198,15 +198,13 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::BLOCKS)
     float dq[Tile::PART_ROWS / 16][4][4] = {};
     multiply_part(dq, gradients, memory.x, part);
     if (block > 0) {
-      if (lane == 0) {
+      if (lane == 0)
         while (turn != block) turn = turn_of(&sums.turns[tile]);
-        turn_has_come();
-      }
       __syncwarp();
     }
-    float* const to = sums.dq + (int64_t{tile} * Tile::WARPS + warp) * Tile::NUMBERS + lane;
+    float* const to = sums.dq + (int64_t{tile} * Tile::WARPS + warp) * Tile::PART + lane;
 #pragma unroll
-    for (int x = 0; x < Tile::NUMBERS / WARP; ++x) {
+    for (int x = 0; x < Tile::PART / WARP; ++x) {
       const float number = dq[x / 16][x / 4 % 4][x % 4];
       if (block == 0)
         to[x * WARP] = number;
@@ -236,15 +234,15 @@ __global__ void __launch_bounds__(Tile::THREADS)
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
   const PartOf<Tile> part(warp);
   const float* const from =
-      sums.dq + (int64_t{blockIdx.x} * Tile::WARPS + warp) * Tile::NUMBERS + lane;
+      sums.dq + (int64_t{blockIdx.x} * Tile::WARPS + warp) * Tile::PART + lane;
 #pragma unroll
-  for (int x = 0; x < Tile::NUMBERS / WARP; x += 2) {
+  for (int x = 0; x < Tile::PART / WARP; x += 2) {
+    const float low = has_keys ? from[x * WARP] : 0, high = has_keys ? from[(x + 1) * WARP] : 0;
     const int64_t i = begin + part.query + x / 16 * 16 + x % 4 / 2 * 8 + lane / 4;
     const int column = part.column + x / 4 % 4 * 8 + lane % 4 * 2;
-    if (i >= Tq || column >= shape.HS) continue;
-    const float low = has_keys ? from[x * WARP] : 0, high = has_keys ? from[(x + 1) * WARP] : 0;
-    *reinterpret_cast<uint32_t*>(&at.dq[(head * Tq + i) * shape.HS + column]) =
-        pack<bf16>(factor * low, factor * high);
+    if (i < Tq && column < shape.HS)
+      *reinterpret_cast<uint32_t*>(&at.dq[(head * Tq + i) * shape.HS + column]) =
+          pack<bf16>(factor * low, factor * high);
   }
 }
 

@@ -1,9 +1,8 @@
 // Turns: who comes first, second, third … at something in global memory that several blocks write.
 // The number of those who are done lies beside it.
 //
-//   unsigned turn = turn_of(&turns[x]);      // one lane, early
-//   while (turn != before) turn = turn_of(&turns[x]);
-//   turn_has_come();                         // then __syncwarp(), or a barrier
+//   while (turn_of(&turns[x]) != before) {   // one lane; then __syncwarp(), or a barrier
+//   }
 //   … write what belongs to x …
 //   __syncthreads();                         // all of the block have written
 //   if (threadIdx.x == 0) next_turn(&turns[x]);
@@ -17,15 +16,10 @@
 
 namespace tutorial {
 
-/// How many have been there. It orders nothing, so it may be asked long before it is needed, and
-/// other loads pass it. (PTX ISA, "ld.relaxed".)
+/// How many have been there. What they wrote may be read and written from then on. (PTX ISA,
+/// "ld.acquire".)
 __device__ inline unsigned turn_of(const unsigned* turns) {
-  return ptx::load_relaxed(turns);
-}
-/// Behind the turn_of() that said so: what those who have been there wrote may be read and written
-/// from then on. (PTX ISA, "fence.acq_rel".)
-__device__ inline void turn_has_come() {
-  ptx::fence();
+  return ptx::load_acquire(turns);
 }
 
 /// One more. Waits until what this thread knows to be written is: its own, and what was written

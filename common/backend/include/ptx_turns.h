@@ -6,13 +6,10 @@
 
 namespace ptx {
 
-__device__ inline unsigned load_relaxed(const unsigned* from) {
+__device__ inline unsigned load_acquire(const unsigned* from) {
   unsigned value;
-  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
   return value;
-}
-__device__ inline void fence() {
-  asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 __device__ inline void add_release(unsigned* to) {
   asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(to) : "memory");

@@ -6,11 +6,10 @@
 
 namespace ptx {
 
-__forceinline__ unsigned load_relaxed(const unsigned* from) {
-  return atomicAdd(const_cast<unsigned*>(from), 0u);
-}
-__forceinline__ void fence() {
+__forceinline__ unsigned load_acquire(const unsigned* from) {
+  const unsigned value = atomicAdd(const_cast<unsigned*>(from), 0u);
   __threadfence();
+  return value;
 }
 __forceinline__ void add_release(unsigned* to) {
   __threadfence();

@@ -14,7 +14,6 @@ __global__ void triple_in_turn(unsigned* numbers, int count, unsigned* turn, uns
     block = atomicAdd(ticket, 1u);
     while (turn_of(turn) != block) {
     }
-    turn_has_come();
   }
   __syncthreads();
   for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
