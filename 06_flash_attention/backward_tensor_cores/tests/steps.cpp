@@ -248,6 +248,11 @@ TEST_CASE("backward_tensor_cores: every step asks for what its header says", "[c
   check({.NH = 4, .NH_kv = 2, .Tq = 70, .Tk = 70, .HS = 128, .causal = false});
   check({.NH = 5, .NH_kv = 1, .Tq = 300, .Tk = 150, .HS = 40});  // several sums
   check({.Tq = 140, .Tk = 600, .HS = 104});
+  if (std::string(step.needs) != "sm_90a") {
+    const SmallSharedMemory small(99 * 1024);  // smaller tiles, or fewer
+    check({.Tq = 100, .Tk = 150, .HS = 128});
+    check({.NH = 2, .Tq = 100, .Tk = 150, .HS = 64, .causal = false});
+  }
   if (!takes_any_shape(step)) return;
   check({.Tq = 35, .Tk = 140, .HS = 64}, {.q = 1});
   check({.Tq = 140, .Tk = 70, .HS = 100});
