@@ -106,9 +106,8 @@ inline int64_t row_dots_bytes(const Attention& shape) {
   return Workspace::bytes_of<float>(shape.rows());
 }
 
-/// How many sums there are of what belongs to the same rows, in steps 4 to 7: of dk and dv,
-/// each with some of the heads that share the keys; and of dq, each with some of the blocks of
-/// keys.
+/// How many sums there are of what belongs to the same rows, in steps 4 to 7: of dk and dv, each
+/// with some of the heads that share the keys; and of dq, each with some of the blocks of keys.
 struct SumCounts {
   int64_t of_keys = 1, of_queries = 1;
 };

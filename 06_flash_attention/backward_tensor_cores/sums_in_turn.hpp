@@ -1,5 +1,5 @@
-// What launchers of steps 4 to 7 need: sums of dq in the workspace, to which blocks of keys
-// add their parts in turn.
+// What launchers of steps 4 to 7 need: sums of dq in the workspace, to which blocks of keys add
+// their parts in turn.
 #pragma once
 
 #include "backward_tensor_cores/backward_tensor_cores.hpp"
@@ -9,10 +9,11 @@
 
 namespace tutorial::flash_attention::backward_tensor_cores {
 
-/// Keys of a block: two warpgroups have 64 each.
+/// Keys of a block: from step 5 on two warpgroups have 64 each.
 inline constexpr int KEYS = 128;
-/// Queries of a tile, for a head padded to D = 64 or 128: one or two times 64. So each warpgroup
-/// has 64×64 of the tile's dq: of 128 queries half of the rows, of 64 queries half of 128 columns.
+/// Queries of a tile in steps 5 to 7, for a head padded to D = 64 or 128: one or two times 64. So
+/// each warpgroup has 64×64 of the tile's dq: of 128 queries half of the rows, of 64 queries half
+/// of 128 columns.
 __host__ __device__ constexpr int queries_of_tile(int D) {
   return D == 64 ? 128 : 64;
 }
@@ -49,9 +50,8 @@ struct Sums {
   float* of_keys;
 };
 
-/// Takes them from the workspace, for tiles of query_tile() queries and 2 parts, or half as many
-/// and
-/// 1. Throws Error when it has not sums_bytes().
+/// Takes them from the workspace, for tiles of query_tile() queries in 2 parts, or of half as many
+/// in one. Throws Error when it has not sums_bytes().
 Sums take_sums(const Attention& shape, const char* step, Workspace workspace, int64_t size,
                int parts, const SumCounts& counts = {});
 
