@@ -10,13 +10,16 @@
 namespace tutorial::flash_attention::backward_tensor_cores {
 namespace {
 
-/// Of all blocks of `own` keys of a head: the queries in tiles of `other` that none of their keys
-/// is seen from.
-int64_t hidden_queries(const Attention& s, int64_t own, int64_t other) {
+/// Of all blocks of `own` keys of a head: the first of so many queries, in tiles of `other`, that
+/// none of their keys is seen from.
+int64_t hidden_of(const Attention& s, int64_t queries, int64_t own, int64_t other) {
   int64_t hidden = 0;
   for (int64_t j0 = 0; j0 < s.Tk; j0 += own)
-    hidden += std::min(s.Tq, s.first_query(j0) / other * other);
+    hidden += std::min(queries, s.first_query(j0) / other * other);
   return hidden;
+}
+int64_t hidden_queries(const Attention& s, int64_t own, int64_t other) {
+  return hidden_of(s, s.Tq, own, other);
 }
 
 Asked row_dots_ask(const Attention& s) {
@@ -84,9 +87,7 @@ std::vector<Asked> five_products_asks(const Attention& s, const Tensors&, Worksp
   if (s.rows() * s.Tk * s.HS == 0) return {};
   const int64_t D = padded_head(s), fewest = 4 * D * (128 + 2 * 64) + 2 * 2 * 2 * 64 * 4 + 256 * 64;
   const int64_t Br = fewest <= shared_memory_limit() ? 64 : 4096 / D, tiles = ceil_div(s.Tq, Br);
-  int64_t hidden = 0;  // with whole tiles
-  for (int64_t j0 = 0; j0 < s.Tk; j0 += KEYS)
-    hidden += std::min(tiles * Br, s.first_query(j0) / Br * Br);
+  const int64_t hidden = hidden_of(s, tiles * Br, KEYS, Br);  // with whole tiles
   Asked rows = sum_rows_ask(s, Br);
   rows.stores -= 4 * s.B * s.NH * ceil_div(s.Tq, Br);
   Asked own = {.kernel = "five_products_kernel",
@@ -111,9 +112,7 @@ namespace {
 std::vector<Asked> in_turn_ask(const Attention& s, Asked own, const SumCounts& counts) {
   const int64_t D = padded_head(s), Br = query_tile(s), padded = ceil_div(s.Tq, Br) * Br;
   if (s.rows() * s.Tk * s.HS == 0) return {};
-  int64_t hidden = 0;  // with whole tiles
-  for (int64_t j0 = 0; j0 < s.Tk; j0 += KEYS)
-    hidden += std::min(padded, s.first_query(j0) / Br * Br);
+  const int64_t hidden = hidden_of(s, padded, KEYS, Br);  // with whole tiles
   own.loads -= 4 * s.B * s.NH * (s.HS * hidden_queries(s, KEYS, Br) + 2 * hidden);
   own.stores -= 4 * s.B * s.NH * D * hidden;
   Asked rows = sum_rows_ask(s, Br);
